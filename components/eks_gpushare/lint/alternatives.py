@@ -3,7 +3,8 @@
 An object cannot be there twice, so two files of a folder that have it are alternatives. A guide
 that makes nodes in one section and others in the next, installs another device plugin, or scales
 the same pods otherwise, shows several ways; what it says before the sections holds for each. So do
-sections called `Option A` and `Option B`, with the files beside the guide that one of them names.
+sections called `Option A` and `Option B`, with the files beside the guide that one of them names,
+and scripts that each call a cluster of their own.
 """
 
 from __future__ import annotations
@@ -41,6 +42,13 @@ _NODES: Final = "nodes"
 _SCALES: Final = "scales"
 _SHOWN: Final = "shown to scale"
 _EXPORTS: Final = "exports"
+_CLUSTER: Final = "cluster"
+_CALLS_CLUSTER: Final = re.compile(
+    r"^[ \t]*(?:export |readonly )?(?:EKS_|GKE_|AKS_)?CLUSTER(?:_NAME)?="
+    r"[\"']?(?:\$\{[A-Z_]+:?-[\"']?)?([a-z0-9][A-Za-z0-9_.-]*)",
+    re.MULTILINE,
+)
+"""A variable of a script with the name of a cluster, or that which it takes if none is given."""
 _HEADING: Final = re.compile(r"(#{1,6})[ \t]+\S")
 _CHOICE: Final = re.compile(
     r"#{1,6}[ \t]+(?:[0-9]+[.):]?[ \t]+)?"
@@ -72,6 +80,8 @@ class _Place:
     below: dict[_Heading | str, _Place] = field(default_factory=dict)
     heading: _Heading | None = None
     """Of a section."""
+    cluster: str = ""
+    """The one that a script calls by its name."""
 
     def all_items(self) -> Iterator[Item]:
         yield from self.items
@@ -117,7 +127,9 @@ def alternatives(
         place = top
         for step in options.of(item) or _steps(item, texts, headings):
             heading = step if isinstance(step, _Heading) else None
-            place = place.below.setdefault(step, _Place(heading=heading))
+            if step not in place.below:
+                place.below[step] = _Place(heading=heading, cluster=_cluster_in(step, texts))
+            place = place.below[step]
         place.items.append(item)
     chosen = _choices(top)
     order = {id(item): number for number, item in enumerate(items)}
@@ -155,11 +167,21 @@ def _are_alternatives(parts: Sequence[_Place]) -> list[bool]:
         # A guide that makes nodes shows again what lies beside it, or another way.
         for keys, place in zip(said, parts, strict=True):
             keys |= {_NODES for item in place.all_items() if _makes_nodes(item)}
+    if len({place.cluster for place in parts} - {""}) > 1:
+        for keys, place in zip(said, parts, strict=True):
+            keys.update({_CLUSTER} if place.cluster else ())
     counts: dict[Hashable, int] = {}
     for keys in said:
         for key in keys:
             counts[key] = counts.get(key, 0) + 1
     return [any(counts[key] > _least(key) for key in keys) for keys in said]
+
+
+def _cluster_in(step: _Heading | str, texts: Mapping[str, str]) -> str:
+    if not isinstance(step, str) or not step.endswith((".sh", ".bash")):
+        return ""
+    found = _CALLS_CLUSTER.search(texts.get(step, ""))
+    return found[1] if found else ""
 
 
 def _least(key: Hashable) -> int:

@@ -13,7 +13,7 @@ from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.edges.configs import MAP_UNUSED
 from eks_gpushare.inventory.edges.daemonsets import UNLABELLED
-from eks_gpushare.inventory.edges.drivers import installs
+from eks_gpushare.inventory.edges.drivers import NOWHERE, brings_driver, installs
 from eks_gpushare.inventory.edges.mps import NO_DAEMON
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, Pointer, Release, Workload
@@ -31,6 +31,7 @@ from eks_gpushare.manifests.kustomize import NAMES
 from eks_gpushare.manifests.rules.eksctl import NO_DRIVER
 from eks_gpushare.manifests.rules.gpu_names import RESOURCE_AS_LABEL, RESOURCE_NAMES
 from eks_gpushare.manifests.rules.gpu_programs import SPLIT
+from eks_gpushare.manifests.rules.karpenter_versions import REMOVED_VERSION
 from eks_gpushare.manifests.rules.scaling import NO_SPARE_GPU
 from eks_gpushare.sharing.resources import GPU
 
@@ -57,6 +58,13 @@ _TELLS: Final = re.compile(r"#.*\bclusterpolic(?:y|ies)\b", re.IGNORECASE)
 """A comment with the operator's own object, which one may change by hand."""
 _CAPABLE: Final = "nvidia.com/mps.capable=true"
 """The label by which the chart's MPS daemon goes."""
+_KARPENTER: Final = "karpenter"
+"""The chart of Karpenter, by its release: an earlier one serves what the newest does not."""
+_SERVED: Final = ("served", "karpenter")
+"""What an object of Karpenter's needs of others."""
+_RELEASE: Final = re.compile(r"v?([0-9]+)\.([0-9]+)\b")
+_ANYWHERE: Final = (_LABEL, _SHARED, _NFD[0], _DRIVER[0], _SERVED[0])
+"""Kinds of what is told of files by others that they do not name."""
 _CONFIGS = {DEVICE_PLUGIN: ("config", "name"), OPERATOR: ("devicePlugin", "config", "name")}
 
 
@@ -83,7 +91,7 @@ class Naming(NamedTuple):
         """The files that a file names something of, where only one has it, by its normal path."""
         found: dict[str, list[str]] = {}
         for key, files in self.named.items():
-            if key[0] in (_LABEL, _SHARED, _NFD[0]):
+            if key[0] in _ANYWHERE:
                 continue
             others = self.having.get(key, frozenset())
             for file in sorted(files - others):
@@ -94,9 +102,9 @@ class Naming(NamedTuple):
     def gives_labels_to(self, part: Naming) -> bool:
         """Whether nodes of other files have labels that a part selects, or shares that it asks for.
 
-        Of those that its own have, no others tell more.
+        So is what else files have wherever they lie. Of what its own have, no others tell more.
         """
-        told = [key for key in part.named if key[0] in (_LABEL, _SHARED, _NFD[0])]
+        told = [key for key in part.named if key[0] in _ANYWHERE]
         return any(key in self.having and key not in part.having for key in told)
 
     def with_other_scopes(self, judgement: Judgement) -> Judgement:
@@ -129,14 +137,28 @@ class Naming(NamedTuple):
             named = {
                 name for name in given if judgement.message.startswith(f"The {name} is put on")
             }
-        elif judgement.rule is NO_DRIVER and judgement.severity:
-            # The operator, wherever it is installed, has one for this image.
+        elif judgement.rule in (NO_DRIVER, NOWHERE) and judgement.severity:
+            # The operator, wherever it is installed, brings one.
             named, given = {_DRIVER}, set(self.having)
+        elif judgement.rule is REMOVED_VERSION:
+            named, given = {True}, {self._serves_karpenter(judgement.message)}
         elif judgement.rule is NO_DAEMON and _CAPABLE in judgement.message:
             named = {f"label {_CAPABLE}"}  # of nodes of another scope
         else:
             return judgement
         return replace(judgement, severity="info") if named & given else judgement
+
+    def _serves_karpenter(self, message: str) -> bool:
+        """Whether each Karpenter that the files install is of before what a message says."""
+        went = _RELEASE.findall(message)
+        found = [_RELEASE.match(name) for kind, name in self.having if kind == _KARPENTER]
+        return bool(found and went) and all(
+            each is not None and _order(each.groups()) < _order(went[-1]) for each in found
+        )
+
+
+def _order(release: Iterable[str]) -> list[int]:
+    return [int(part) for part in release]
 
 
 def as_applied(
@@ -235,6 +257,8 @@ def _names(item: Item) -> Iterator[tuple[str, str]]:
             yield from _put(item)
         elif item.provisioner == "karpenter" and (name := class_named(item)) is not None:
             yield "class", name
+        yield from (_SERVED,) if item.provisioner == "karpenter" else ()
+        yield from (_DRIVER,) if brings_driver(item) is False else ()
 
 
 def _clusters(item: Pointer) -> Iterator[tuple[str, str]]:
@@ -262,8 +286,8 @@ def _given(item: Item) -> Iterator[tuple[str, str]]:
         for key in ("map", "data"):
             texts = pairs(at(item.values, *above, key))
             yield from ((_SHARED, name) for _, given in texts for name in _shares(given))
-    if isinstance(item, Release) and chart_of(item.chart) == OPERATOR_CHART:
-        yield from () if installs(item, "driver") is False else (_DRIVER,)
+    if isinstance(item, Release):
+        yield from _installed(item)
     if any(daemon.role == "nfd" for daemon in daemons(Inventory((item,)), item.cluster)):
         yield _NFD
     if not isinstance(item, NodeSet):
@@ -273,6 +297,15 @@ def _given(item: Item) -> Iterator[tuple[str, str]]:
             yield _LABEL, label
     if item.provisioner != "byHand":
         yield from _put(item)
+
+
+def _installed(item: Release) -> Iterator[tuple[str, str]]:
+    """Karpenter in its version, and a driver."""
+    if item.chart == _KARPENTER:
+        yield _KARPENTER, str(item.version)
+        yield _SERVED
+    if chart_of(item.chart) == OPERATOR_CHART and installs(item, "driver") is not False:
+        yield _DRIVER
 
 
 def _shares(given: object) -> Iterator[str]:

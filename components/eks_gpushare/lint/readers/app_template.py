@@ -63,10 +63,7 @@ class AppTemplateReader:
 
     def matches(self, document: Document) -> bool:
         """Whether it has such controllers, and is no object of its own."""
-        value = document.value
-        return at(value, "apiVersion") is None and any(
-            isinstance(at(each, "containers"), dict) for _, each in pairs(at(value, _ALL))
-        )
+        return at(document.value, "apiVersion") is None and _has_controllers(document.value)
 
     def read(self, document: Document) -> Read:
         """A workload for each controller with something of NVIDIA's in it."""
@@ -81,6 +78,28 @@ class AppTemplateReader:
                 found += read.items
                 judgements += read.judgements
         return Read(found, judgements)
+
+
+class BroughtAppTemplateReader:
+    """Reads values of a chart of one's own that brings app-template, below its name or alias."""
+
+    name = "app-template"
+
+    def matches(self, document: Document) -> bool:
+        """Whether there are such controllers below a key, and it is no object of its own."""
+        value = document.value
+        return at(value, "apiVersion") is None and any(
+            _has_controllers(each) for _, each in pairs(value)
+        )
+
+    def read(self, document: Document) -> Read:
+        """What stands below the keys, as values by themselves."""
+        below = [(key, each) for key, each in pairs(document.value) if _has_controllers(each)]
+        return Read(inner=[document.inside((key,), each) for key, each in below])
+
+
+def _has_controllers(value: Any) -> bool:
+    return any(isinstance(at(each, "containers"), dict) for _, each in pairs(at(value, _ALL)))
 
 
 def _not_read(document: Document) -> Iterator[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.lint.readers.app_template import AppTemplateReader
+from eks_gpushare.lint.readers.app_template import AppTemplateReader, BroughtAppTemplateReader
 from eks_gpushare.lint.readers.cloudformation import CloudFormationReader
 from eks_gpushare.lint.readers.compose import ComposeReader
 from eks_gpushare.lint.readers.eksctl import EksctlReader
@@ -34,6 +34,7 @@ DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     JupyterHubReader(),
     ProductionStackReader(),
     AppTemplateReader(),
+    BroughtAppTemplateReader(),
     RawValuesReader(),
     PrometheusRulesReader(),
     *CONFIG_READERS,

@@ -34,3 +34,10 @@ NO_RESOURCES = Rule(
     "which was to show the GPU is never made.",
     "https://github.com/kubernetes/kubernetes/pull/108820",
 )
+NO_CHART = Rule(
+    "GPU1336",
+    "error",
+    "A chart is in the repository that it is taken from.",
+    "Helm ends with an error, and what the chart installs is not there.",
+    "https://helm.sh/docs/helm/helm_repo_add/",
+)

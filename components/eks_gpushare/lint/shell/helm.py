@@ -10,6 +10,7 @@ from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import holds, partly_known
 from eks_gpushare.lint.shell.flags import sorted_words
+from eks_gpushare.lint.shell.repositories import added, not_there
 from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.shell.said import placed_document
 from eks_gpushare.manifests.shell.set_values import json_setting, literal_setting, put, settings
@@ -42,7 +43,13 @@ _SWITCHES: Final = frozenset(
             "plain-http",
             "disable-openapi-validation",
         ),
-        *("skip-schema-validation", "rollback-on-failure", "server-side", "force-conflicts"),
+        *(
+            "skip-schema-validation",
+            "rollback-on-failure",
+            "force-update",
+            "server-side",
+            "force-conflicts",
+        ),
     )
 )
 _SHORT: Final = {
@@ -67,6 +74,7 @@ def helm_release(words: Sequence[Word], said: Said) -> None:
     line = sorted_words(words[1:], _SWITCHES, _SHORT)
     verb = line.plain[0].text if line.plain else ""
     if verb not in _VERBS:
+        added(line.plain, said)
         return
     plain = line.plain[1:]
     name, chart = _name_and_chart(plain, line)
@@ -90,6 +98,7 @@ def helm_release(words: Sequence[Word], said: Said) -> None:
     called = "" if name is UNKNOWN or not name else f" {name}"
     document = placed_document(said.file, values, at, places)
     source = Source(f"the release{called} of {chart_name(chart)}", document)
+    said.judgements += () if line.has("repo") else not_there(chart, source, said)
     release = Release(
         source=source,
         name=name,

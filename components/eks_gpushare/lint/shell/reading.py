@@ -35,6 +35,7 @@ MAX_CHARACTERS: Final = 128 * 1024
 _LOCAL: Final = re.compile(
     r"\b(?:minikube|k3d|get\.k3s\.io|nvkind|kwok|kubeadm|microk8s)\b"
     r"|\b(?:kind (?:create|get|load)|kind/.*\.sh|kind[- ](?:cluster|lab|nodes|workers?))\b"
+    r"|\bsingle[- ]node (?:k3s|rke2|k8s|kubernetes|cluster)\b"
     r"|\bpatch node[^\n#]*--subresource[= ]status|/status/capacity/"
 )
 """Clusters whose nodes nobody replaces, and nodes that somebody gives GPUs that are none."""

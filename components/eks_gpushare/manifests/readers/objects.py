@@ -8,9 +8,10 @@ from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.values import at
-from eks_gpushare.manifests.pod_fields import ONLY_PODS
+from eks_gpushare.manifests.pod_fields import CONTAINER, ONLY_PODS, POD
 from eks_gpushare.manifests.readers.old_apis import ONLY_SPELLING, SERVED_NOW
 from eks_gpushare.manifests.readers.values import mappings
+from eks_gpushare.manifests.readers.words import close_to
 from eks_gpushare.manifests.rules.kubernetes import COUNTS_NOTHING, GPU_FOR_ALL, NO_FIELD, OLD_API
 
 if TYPE_CHECKING:
@@ -57,6 +58,16 @@ _RUNTIMES = (
 )
 """Containers in what a pod of KServe's is written as: `PredictorSpec` in pkg/apis/serving/v1beta1/
 predictor.go of kserve/kserve 0.15."""
+_OF_COMPONENTS = frozenset(
+    (
+        *(*_RUNTIMES, "name", "storageUris", "storageContainerName", "workerSpec", "minReplicas"),
+        *("maxReplicas", "scaleTarget", "scaleMetric", "scaleMetricType", "autoScaling"),
+        *("containerConcurrency", "timeout", "canaryTrafficPercent", "logger", "batcher"),
+        *("labels", "annotations", "deploymentStrategy"),
+    )
+)
+"""Fields that KServe adds to a pod's: `ComponentExtensionSpec` in component.go beside it, of
+August 2026 (aaac4e29)."""
 
 
 def judge_object(document: Document, source: Source) -> Iterator[Problem]:
@@ -75,6 +86,9 @@ def judge_object(document: Document, source: Source) -> Iterator[Problem]:
         for part in _OF_KSERVE:
             places = tuple(("spec", part, runtime) for runtime in _RUNTIMES)
             yield from _misplaced(value, source, places, ("spec", part))
+            # Explainers have had many further fields, one for each library.
+            if value["apiVersion"] == "serving.kserve.io/v1beta1" and part != "explainer":
+                yield from _unknown_fields(value, source, ("spec", part))
 
 
 def quota_places(value: Mapping[str, Any]) -> Iterator[FieldPath]:
@@ -152,3 +166,28 @@ def _misplaced(
                 message = f"{key} stands in {'.'.join(map(str, place))} of {source.name}."
                 fix = f"Move it to {'.'.join(map(str, template))}."
                 yield Problem(NO_FIELD, source, (*place, key), message, fix)
+
+
+def _unknown_fields(
+    value: Mapping[str, Any], source: Source, place: FieldPath
+) -> Iterator[Problem]:
+    """Fields that neither a pod nor KServe has, and those of containers that are misspelt."""
+    pod = at(value, *place)
+    for key in pod if isinstance(pod, dict) else ():
+        if key in POD or key in _OF_COMPONENTS:
+            continue
+        close = close_to(key, POD | _OF_COMPONENTS)
+        fix = f"Did you mean {close}?" if close else "Write a pod's fields here by themselves."
+        if key in CONTAINER:
+            fix = "Move it into the model or the container that it is for."
+        yield _no_field(source, place[-1], (*place, key), fix)
+    for index, container in mappings(at(pod, "containers")):
+        for key in container:
+            if key not in CONTAINER and (close := close_to(key, CONTAINER)):
+                path = (*place, "containers", index, key)
+                yield _no_field(source, "container", path, f"Did you mean {close}?")
+
+
+def _no_field(source: Source, what: object, path: FieldPath, fix: str) -> Problem:
+    message = f"The {what} of {source.name} has no field {path[-1]}."
+    return Problem(NO_FIELD, source, path, message, fix)

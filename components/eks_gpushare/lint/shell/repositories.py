@@ -1,0 +1,70 @@
+"""Charts that are not in the repository from which a command takes them.
+
+Sources: `index.yaml` in the branches gh-pages of NVIDIA's k8s-device-plugin, gpu-operator,
+dcgm-exporter, gpu-monitoring-tools and gpu-feature-discovery on GitHub, November 2026. What else
+NVIDIA publishes at helm.ngc.nvidia.com is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from eks_gpushare.catalog.versions import DCGM_EXPORTER, DEVICE_PLUGIN, GPU_OPERATOR
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.lint.rules.shell import NO_CHART
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eks_gpushare.inventory.source import Source
+    from eks_gpushare.manifests.shell.said import Said
+    from eks_gpushare.manifests.shell.words import Word
+
+_EXPORTERS: Final = "dcgm-exporter"
+_DISCOVERY: Final = "gpu-feature-discovery"
+_CHARTS: Final = {
+    "k8s-device-plugin": ("nvidia-device-plugin", _DISCOVERY),
+    "gpu-operator": ("gpu-operator",),
+    "dcgm-exporter/helm-charts": (_EXPORTERS,),
+    "dcgm-exporter": (),
+    "gpu-monitoring-tools/helm-charts": (_EXPORTERS, "kube-prometheus", "prometheus-operator"),
+    "gpu-feature-discovery": (_DISCOVERY,),
+}
+"""By their place at nvidia.github.io, of which some have a copy in `stable`."""
+_PLACE: Final = re.compile(r"https?://nvidia\.github\.io/(.+?)(?:/stable)?/*")
+_HOMES: Final = {
+    each.name: each.repository for each in (DEVICE_PLUGIN, GPU_OPERATOR, DCGM_EXPORTER)
+}
+
+
+def added(plain: Sequence[Word], said: Said) -> None:
+    """Take the name that `helm repo add` gives a repository."""
+    match [word.text for word in plain]:
+        case ["repo", "add", name, address]:
+            said.repositories.setdefault(name, []).append(address)
+        case _:
+            pass
+
+
+def not_there(reference: str, source: Source, said: Said) -> Iterator[Problem]:
+    """What is said of a chart that no repository of the name before it has.
+
+    Args:
+        reference: The chart as a command names it.
+        source: The release.
+        said: What the text has said so far.
+    """
+    name, _, chart = reference.partition("/")
+    places = [_PLACE.fullmatch(address) for address in said.repositories.get(name, ())]
+    known = [_CHARTS.get(place[1]) if place else None for place in places]
+    charts = [each for each in known if each is not None]
+    if not known or len(charts) < len(known) or any(chart in each for each in charts):
+        return
+    has = ", ".join(charts[-1]) or "none"
+    fix = f"It has {has}."
+    if chart in _HOMES:
+        fix = f"Take it from {_HOMES[chart]}."
+    address = said.repositories[name][-1]
+    message = f"{source.name[:1].upper()}{source.name[1:]} is taken from {address}, which has no "
+    yield Problem(NO_CHART, source, (), f"{message}{chart}.", fix)
