@@ -6,6 +6,7 @@ one by one.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -120,6 +121,11 @@ def read_texts(
         composer = KubernetesComposer(_as_yaml(part), line, most)
         outer = YamlText(part, None, start, line, place, block)
         read, found = _document(composer, outer)
+        if named_json and found and found[-1].kind == "syntax":
+            # JSON has keys of any length, and YAML of 1,024 characters.
+            at, count = outer.line_and_column, len(documents)
+            documents.append(Document(file, json.loads(part), at, count, editable=False))
+            continue
         most -= composer.items
         alone = False
         marked = bool(found) and has_marked_parts(part)

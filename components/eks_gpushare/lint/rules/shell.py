@@ -34,3 +34,12 @@ NO_RESOURCES = Rule(
     "which was to show the GPU is never made.",
     "https://github.com/kubernetes/kubernetes/pull/108820",
 )
+NO_SUCH_CHART = Rule(
+    "GPU1338",
+    "error",
+    "A command asks a repository of NVIDIA's for a chart that it has.",
+    "Helm ends with `chart not found`, and nothing is installed. The repository "
+    "https://nvidia.github.io/k8s-device-plugin is called after the project, and its chart "
+    "nvidia-device-plugin.",
+    "https://github.com/NVIDIA/k8s-device-plugin#deployment-via-helm",
+)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import Release
+from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import holds, partly_known
+from eks_gpushare.lint.rules.shell import NO_SUCH_CHART
 from eks_gpushare.lint.shell.flags import sorted_words
+from eks_gpushare.manifests.charts import DEVICE_PLUGIN, EXPORTER
 from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.shell.said import placed_document
 from eks_gpushare.manifests.shell.set_values import json_setting, literal_setting, put, settings
@@ -53,11 +57,21 @@ _SHORT: Final = {
     "o": "output",
 }
 _VERBS: Final = ("install", "upgrade", "template")
+_OF_ADD: Final = 2
+"""Where the address stands in `repo add NAME ADDRESS`, behind the first word."""
 _CONFIGS: Final[Mapping[tuple[str, ...], dict[str, Any]]] = {
     ("config",): {"config": UNKNOWN},
     ("devicePlugin", "config"): {"devicePlugin": {"config": UNKNOWN}},
 }
 """Where charts are told the plugin's configurations, and values that do not tell."""
+_REPOSITORIES: Final[Mapping[str, tuple[str, ...]]] = {
+    "https://nvidia.github.io/k8s-device-plugin": (DEVICE_PLUGIN, "gpu-feature-discovery"),
+    "https://nvidia.github.io/dcgm-exporter/helm-charts": (EXPORTER,),
+}
+"""The charts of repositories that have few: `stable` and `helm-charts` of their branch gh-pages,
+November 2026."""
+_ITS_REPOSITORY: Final = re.compile(r"nvdp/(?:\S*/)?k8s-device-plugin")
+"""What is written for NVIDIA's plugin by those who take the repository's name for the chart's."""
 _SET: Final = ("set", "set-string", "set-json", "set-file", "set-literal")
 
 
@@ -66,12 +80,15 @@ def helm_release(words: Sequence[Word], said: Said) -> None:
     at = words[0].position
     line = sorted_words(words[1:], _SWITCHES, _SHORT)
     verb = line.plain[0].text if line.plain else ""
+    plain = line.plain[1:]
+    if verb == "repo" and [each.text for each in plain[:1]] == ["add"] and len(plain) > _OF_ADD:
+        said.repositories[plain[1].text] = plain[_OF_ADD].text.rstrip("/")
     if verb not in _VERBS:
         return
-    plain = line.plain[1:]
     name, chart = _name_and_chart(plain, line)
     if chart is None:
         return
+    _look_up(chart, line, at, said)
     namespace: Maybe[str] = "default"
     if (given := line.last("namespace")) is not None:
         namespace = given.value
@@ -100,6 +117,27 @@ def helm_release(words: Sequence[Word], said: Said) -> None:
         over={} if seen else values,
     )
     said.releases[name, namespace] = release
+
+
+def _look_up(chart: str, line: Line, at: Position, said: Said) -> None:
+    """Tell of a chart that its repository does not have."""
+    given = line.last("repo")
+    alias, _, wanted = chart.partition("/")
+    address = said.repositories.get(alias, "")
+    if given is not None:
+        address, wanted = given.text.rstrip("/"), chart
+    there = _REPOSITORIES.get(address)
+    if there is None or not wanted or wanted in there or GAP in wanted:
+        return
+    said.judgements.append(
+        Problem(
+            NO_SUCH_CHART,
+            said.source(f"the chart {chart}", at, {}),
+            (),
+            f"{address} has no chart {wanted}, only {' and '.join(there)}.",
+            f"Write {there[0] if given is not None else f'{alias}/{there[0]}'}.",
+        )
+    )
 
 
 def _in_one_way(before: Maybe[Mapping[str, Any]], values: dict[str, Any]) -> dict[str, Any]:
@@ -167,6 +205,8 @@ def chart_and_files(words: Sequence[Word]) -> Installed:
 
 def chart_name(reference: str) -> str:
     """The chart's own name in a reference: of a repository, a registry, a folder or an archive."""
+    if _ITS_REPOSITORY.fullmatch(reference):
+        return DEVICE_PLUGIN
     name = reference.rstrip("/").rpartition("/")[2]
     if name.endswith(".tgz"):
         name = name.removesuffix(".tgz")

@@ -38,6 +38,8 @@ class Said:
     """Names of the files among them that are values of a chart."""
     releases: dict[tuple[Maybe[str], Maybe[str]], Release] = field(default_factory=dict)
     """The charts it installs, by name and namespace, each as it is installed last."""
+    repositories: dict[str, str] = field(default_factory=dict)
+    """Addresses of the repositories of charts that it adds, by the names that it gives them."""
 
     removed: set[str] = field(default_factory=set)
     """Keys of the taints that it takes off nodes again."""
