@@ -1,0 +1,394 @@
+"""Of repositories that serve and schedule on GPUs: what was said and was not so, and was not said.
+
+Each class in our own words.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from linted import every, found, said
+
+
+def told(code: str, **files: str) -> list[str]:
+    """The messages of one code, of files whose names have `__` for a dot and `_` for a slash."""
+    named = [(name.replace("__", ".").replace("_", "/"), text) for name, text in files.items()]
+    return [each.message for each in found(named) if each.code == code]
+
+
+TERRAFORM = """\
+resource "helm_release" "operator" {
+  name       = "gpu-operator"
+  repository = "https://helm.ngc.nvidia.com/nvidia"
+  chart      = "gpu-operator"
+  namespace  = "gpu-operator"
+  values     = [templatefile("${path.module}/values.yaml", {})]
+}
+"""
+OPERATOR = """\
+driver: {enabled: false}
+toolkit: {enabled: false}
+migManager: {enabled: false}
+"""
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: %s}
+spec:
+  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 5m}
+  limits: {cpu: 500}
+  template:
+    spec:
+      nodeClassRef: {group: %s, kind: %s, name: gpu}
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+      requirements:
+        - {key: %s/instance-family, operator: In, values: [g5, g6]}
+"""
+AUTO = POOL % ("auto", "eks.amazonaws.com", "NodeClass", "eks.amazonaws.com")
+OWN = POOL % ("own", "karpenter.k8s.aws", "EC2NodeClass", "karpenter.k8s.aws")
+
+
+def test_auto_mode_and_a_karpenter_of_ones_own_in_two_folders_are_two_ways() -> None:
+    files = {
+        "infra/terraform/main.tf": TERRAFORM,
+        "infra/terraform/values.yaml": OPERATOR,
+        "manifests/infra/pool.yaml": AUTO,
+    }
+
+    assert "GPU1185" in said(files)
+    assert "GPU1185" not in said(files | {"infra/terraform/karpenter/pool.yaml": OWN})
+
+
+QUEUES = """\
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: all}
+spec:
+  namespaceSelector: {}
+  CHECKS
+  resourceGroups:
+    - coveredResources: [cpu, memory, nvidia.com/gpu]
+      flavors:
+        - name: any
+          resources:
+            - {name: cpu, nominalQuota: 99}
+            - {name: memory, nominalQuota: 999Gi}
+            - {name: nvidia.com/gpu, nominalQuota: 9}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: any}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: team, namespace: ml}
+spec: {clusterQueue: all}
+"""
+CHECK = """\
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: AdmissionCheck
+metadata: {name: far}
+spec: {controllerName: kueue.x-k8s.io/%s}
+"""
+GUARDS = """\
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: small, namespace: ml}
+spec: {hard: {requests.memory: 8Gi}}
+---
+apiVersion: v1
+kind: LimitRange
+metadata: {name: small, namespace: ml}
+spec: {limits: [{type: Container, max: {memory: 8Gi}}]}
+"""
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: ml, labels: {LABELS}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: a
+          image: x:1
+          resources:
+            requests: {cpu: 1, memory: 16Gi, nvidia.com/gpu: 1}
+            limits: {cpu: 1, memory: 16Gi, nvidia.com/gpu: 1}
+"""
+STRATEGY = "admissionChecksStrategy: {admissionChecks: [{name: far}]}"
+
+
+@pytest.mark.parametrize(
+    ("checks", "controller", "times"),
+    [
+        (STRATEGY, "multikueue", 0),
+        ("admissionChecks: [far]", "multikueue", 0),
+        (STRATEGY, "provisioning-request", 2),
+        ("stopPolicy: None", "multikueue", 2),
+        (STRATEGY, "", 0),
+    ],
+)
+def test_quotas_are_of_the_cluster_that_makes_the_pods(
+    checks: str, controller: str, times: int
+) -> None:
+    """MultiKueue sends the Job on; of a check that is not among the files it is not known."""
+    files = {
+        "queues__yaml": QUEUES.replace("CHECKS", checks),
+        "checks__yaml": CHECK % controller if controller else GUARDS,
+        "guards__yaml": GUARDS,
+        "job__yaml": JOB.replace("LABELS", "kueue.x-k8s.io/queue-name: team"),
+    }
+    if not controller:
+        del files["checks__yaml"]
+
+    assert len(told("GPU1277", **files)) == times
+
+
+def test_a_job_of_no_queue_is_made_here() -> None:
+    files = {"guards__yaml": GUARDS, "job__yaml": JOB.replace("LABELS", "a: b")}
+
+    assert len(told("GPU1277", **files)) == len(("quota", "limit"))
+
+
+def test_json_may_have_keys_that_are_too_long_for_yaml() -> None:
+    """A simple key of YAML 1.1 has 1,024 characters at most; JSON has no such bound."""
+    pool = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a", "annotations": {"a" * 2000: "b"}},
+        "spec": {
+            "containers": [
+                {"name": "a", "image": "x:1", "resources": {"limits": {"nvidia.com/gpu": "0.5"}}}
+            ]
+        },
+    }
+
+    assert said({"cache.json": json.dumps({"x" * 2000: {"b": 1}})}) == []
+    assert said({"pod.json": json.dumps(pool)}) == ["GPU1114"]
+    assert said({"pod.yaml": json.dumps(pool)}) == ["GPU1000"]
+
+
+MPS = """\
+config:
+  map:
+    default: |-
+      version: v1
+      sharing:
+        mps:
+          resources:
+            - {name: nvidia.com/gpu, replicas: 4}
+  default: default
+"""
+GUIDE = """\
+# Sharing
+
+```sh
+helm repo add nvdp https://nvidia.github.io/k8s-device-plugin
+helm upgrade -i plugin nvdp/CHART -n nvidia --version 0.17.4 --set gfd.enabled=GFD -f mps.yaml
+```
+
+The file `mps.yaml` has:
+
+```yaml
+VALUES
+```
+"""
+
+
+def guide(chart: str = "nvidia-device-plugin", gfd: str = "true") -> str:
+    return GUIDE.replace("CHART", chart).replace("GFD", gfd).replace("VALUES\n", MPS)
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_values_that_a_guide_shows_go_with_what_its_command_sets(*, beside: bool) -> None:
+    """Whether the file is among those that are given or not."""
+    files = {"mps.yaml": MPS} if beside else {}
+
+    assert said({"README.md": guide(), **files}) == []
+    assert set(said({"README.md": guide(gfd="false"), **files})) == {"GPU1171"}
+
+
+@pytest.mark.parametrize("chart", ["k8s-device-plugin", "nvidia.github.io/k8s-device-plugin"])
+def test_a_chart_that_the_repository_has_not_is_told(chart: str) -> None:
+    """It is called after the project, and what is meant is judged with it."""
+    message = told("GPU1338", README__md=guide(chart), mps__yaml=MPS)
+
+    assert message == [
+        f"https://nvidia.github.io/k8s-device-plugin has no chart {chart}, only "
+        "nvidia-device-plugin and gpu-feature-discovery."
+    ]
+    assert said({"README.md": guide(chart), "mps.yaml": MPS}) == ["GPU1338"]
+
+
+@pytest.mark.parametrize(
+    ("command", "wrong"),
+    [
+        ("helm install --repo https://nvidia.github.io/dcgm-exporter/helm-charts a dcgm", True),
+        ("helm install --repo https://nvidia.github.io/k8s-device-plugin/ a nvdp", True),
+        (
+            "helm install --repo https://nvidia.github.io/dcgm-exporter/helm-charts a "
+            "dcgm-exporter",
+            False,
+        ),
+        ("helm install --repo https://charts.example.com a dcgm", False),
+        ("helm install a nvdp/k8s-device-plugin", False),
+        (
+            "helm repo add nvdp https://nvidia.github.io/k8s-device-plugin\n"
+            'helm install a "nvdp/$CHART"',
+            False,
+        ),
+        ("helm repo add nvdp\nhelm repo update nvdp\nhelm install a nvdp/x", False),
+        (
+            "helm repo add nvdp https://mirror.example.com/nvdp\nhelm install a nvdp/plugin",
+            False,
+        ),
+    ],
+)
+def test_repositories_of_which_the_charts_are_known(command: str, *, wrong: bool) -> None:
+    assert bool(told("GPU1338", install__sh=f"#!/bin/bash\n{command}\n")) == wrong
+
+
+OF_OPERATOR = """\
+VALUE
+driver: {enabled: false}
+migManager: {enabled: false}
+sandboxWorkloads: {enabled: false}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "wrong"),
+    [
+        ("toolkit:", True),
+        ("operator: null", True),
+        ("toolkit: {}", False),
+        ("toolkit: # as in staging", False),
+        ("toolkit: {{ .toolkit }}", False),
+        ("gds:", False),
+    ],
+)
+def test_a_block_that_is_null_takes_the_defaults_of_a_chart_away(value: str, *, wrong: bool) -> None:
+    message = told("GPU1036", operator__yaml=OF_OPERATOR.replace("VALUE", value))
+
+    assert [each.partition(" is ")[0] for each in message] == (
+        [value.partition(":")[0]] if wrong else []
+    )
+
+
+def test_a_block_that_is_null_below_a_chart_around_it_is_not_judged() -> None:
+    text = OF_OPERATOR.replace("VALUE", "toolkit:")
+    around = "gpu-operator:\n" + "".join(f"  {line}\n" for line in text.splitlines())
+
+    assert told("GPU1036", values__yaml=around) == []
+
+
+TRAINING = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  completionMode: Indexed
+  completions: PODS
+  parallelism: PODS
+  template:
+    spec:
+      restartPolicy: Never
+      MORE
+      containers:
+        - name: a
+          image: x:1
+          command: [COMMAND]
+          env: [{name: MASTER_ADDR, value: "ADDRESS"}]
+          resources: {limits: {nvidia.com/gpu: 1}}
+"""
+
+
+def training(
+    address: str = "train-0",
+    pods: int = 2,
+    more: str = "priority: 0",
+    command: str = "python, train.py",
+) -> str:
+    text = TRAINING.replace("ADDRESS", address).replace("PODS", str(pods))
+    return text.replace("MORE", more).replace("COMMAND", command)
+
+
+SERVICE = """\
+apiVersion: v1
+kind: Service
+metadata: {name: train-0}
+spec: {selector: {batch.kubernetes.io/job-completion-index: "0"}, ports: [{port: 29500}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (training(), True),
+        (training(more="subdomain: group"), True),
+        (training("train-0.group"), False),
+        (training("other-0"), False),
+        (training(pods=1), False),
+        (training(more="hostAliases: [{ip: 10.0.0.1, hostnames: [train-0]}]"), False),
+        (training(more="dnsConfig: {searches: [group.ml.svc.cluster.local]}"), False),
+        (training("", command="torchrun, --master_addr=train-0, train.py"), True),
+        (training("", command="torchrun, --rdzv-endpoint, 'train-0:29500', train.py"), True),
+        (training("$(ADDRESS)"), False),
+    ],
+)
+def test_processes_do_not_meet_at_the_name_of_a_pod(text: str, *, wrong: bool) -> None:
+    assert bool(told("GPU1339", job__yaml=text)) == wrong
+    assert told("GPU1339", job__yaml=text, service__yaml=SERVICE) == []
+
+
+def test_what_is_written_for_a_meeting_point_stands_below_its_service() -> None:
+    (fix,) = [
+        each.fix for each in every([("a.yaml", training(more="subdomain: group"))])
+        if each.code == "GPU1339"
+    ]  # fmt: skip
+
+    assert fix == "Write train-0.group."
+
+
+PODS = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: worker-NUMBER}
+spec:
+  containers:
+    - name: a
+      image: x:1
+      command: [torchrun, --nnodes=2, --node_rank=NUMBER, --master_addr=worker-0, train.py]
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+SET = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: server}
+spec:
+  serviceName: servers
+  replicas: 2
+  selector: {matchLabels: {app: server}}
+  template:
+    metadata: {labels: {app: server}}
+    spec:
+      containers:
+        - name: a
+          image: x:1
+          command: [python3, -m, sglang.launch_server, --dist-init-addr, "ADDRESS:5000"]
+          resources: {limits: {nvidia.com/gpu: 1}}
+"""
+
+
+def test_pods_and_sets_of_them_have_no_other_names() -> None:
+    both = "---\n".join(PODS.replace("NUMBER", number) for number in "01")
+
+    assert told("GPU1339", pods__yaml=both) == [
+        "The processes of the Pod worker-1 meet at worker-0, which is the name of a pod: only that "
+        "pod itself finds it."
+    ]
+    assert told("GPU1339", pod__yaml=PODS.replace("NUMBER", "1")) == []
+    assert len(told("GPU1339", set__yaml=SET.replace("ADDRESS", "server-0"))) == 1
+    assert told("GPU1339", set__yaml=SET.replace("ADDRESS", "server-0.servers")) == []
