@@ -392,3 +392,56 @@ def test_pods_and_sets_of_them_have_no_other_names() -> None:
     assert told("GPU1339", pod__yaml=PODS.replace("NUMBER", "1")) == []
     assert len(told("GPU1339", set__yaml=SET.replace("ADDRESS", "server-0"))) == 1
     assert told("GPU1339", set__yaml=SET.replace("ADDRESS", "server-0.servers")) == []
+
+
+BASE = {
+    "base/kustomization.yaml": "resources: [model.yaml]\n",
+    "base/model.yaml": """\
+apiVersion: serving.kserve.io/v1beta1
+kind: InferenceService
+metadata: {name: llm}
+spec:
+  predictor:
+    model:
+      modelFormat: {name: vllm}
+      resources: {limits: {nvidia.com/gpu: 1}}
+""",
+}
+OVERLAY = """\
+resources: [../base]
+patches:
+  - target: {kind: InferenceService}
+    patch: '[{op: OPERATION, path: PATH/nvidia.com~1gpu, value: 2}]'
+MORE
+"""
+
+
+@pytest.mark.parametrize(
+    ("operation", "path", "more", "wrong"),
+    [
+        ("replace", "/spec/predictor/containers/0/resources/limits", "", True),
+        ("add", "/spec/predictor/containers/0/resources/limits", "", True),
+        ("remove", "/spec/predictor/model/resources/requests", "", True),
+        ("replace", "/spec/predictor/model/resources/limits", "", False),
+        ("add", "/spec/predictor/containers/0/resources", "components: [../other]", False),
+        ("add", "/spec/predictor/containers/0/resources", "transformers: [more.yaml]", False),
+    ],
+)
+def test_an_operation_on_what_is_not_there_ends_kustomize(
+    operation: str, path: str, more: str, *, wrong: bool
+) -> None:
+    """It is a note where what is not read may have made the place."""
+    text = OVERLAY.replace("OPERATION", operation).replace("PATH", path).replace("MORE", more)
+    if operation == "remove":
+        text = text.replace(", value: 2", "")
+
+    assert said(BASE | {"prod/kustomization.yaml": text}) == ["GPU1014"] * wrong
+
+
+def test_an_operation_is_told_once_and_only_of_what_has_gpus() -> None:
+    twice = OVERLAY.replace("OPERATION", "replace").replace("PATH", "/spec/a").replace("MORE", "")
+    twice += twice.partition("patches:\n")[2]
+
+    assert said(BASE | {"prod/kustomization.yaml": twice}) == ["GPU1014"]
+    plain = {name: text.replace("nvidia.com/gpu", "cpu") for name, text in BASE.items()}
+    assert said(plain | {"prod/kustomization.yaml": twice.replace("nvidia.com~1", "")}) == []
