@@ -283,9 +283,7 @@ def _without_excerpts(items: Sequence[Item]) -> list[Item]:
         id(item.source.document)
         for item in shown
         if isinstance(item, Release) and item.name is UNKNOWN and isinstance(item.values, dict)
-        if any(
-            each.chart == item.chart and _is_part(item.values, each.values) for each in named
-        )
+        if any(each.chart == item.chart and _is_part(item.values, each.values) for each in named)
     }
     return [item for item in items if id(item.source.document) not in parts]
 

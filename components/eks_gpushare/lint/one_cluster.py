@@ -147,7 +147,7 @@ def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
 
 def _keys(item: Item) -> Iterator[tuple[str, str]]:
     if isinstance(item, NodeSet) and item.provisioner != "byHand":
-        # Auto Mode has a Karpenter of its own: with another beside it, they are two clusters or ways.
+        # Auto Mode has a Karpenter of its own: another beside it is another cluster's, or way.
         yield "nodes", "karpenter" if item.provisioner == "autoMode" else item.provisioner
     elif isinstance(item, NodeSet) and item.name is not UNKNOWN:
         yield "object", f"Node {item.name}"

@@ -208,9 +208,7 @@ class Kustomizations:
         known = not changed and all(one.ends and one.document is not each.document for one in told)
         return known and "nvidia.com/" in f"{value} {patch.content}"
 
-    def _say(
-        self, each: Kustomization, place: FieldPath, why: str, *, ends: bool = False
-    ) -> None:
+    def _say(self, each: Kustomization, place: FieldPath, why: str, *, ends: bool = False) -> None:
         told = Unapplied(each.document, place, why, ends)
         if told not in self.unapplied:
             self.unapplied.append(told)

@@ -15,7 +15,6 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.values import at, items
-from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.programs.gpu_containers import gpu_containers
 from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.gpu_programs import NO_MEETING_POINT
@@ -46,9 +45,7 @@ def meeting_points(inventory: Inventory) -> Iterator[Judgement]:
     """Addresses that are the name of a pod alone, and of no Service."""
     for cluster in inventory.clusters():
         pods = {each.name for each in inventory.of(Workload, cluster) if each.kind == "Pod"}
-        services = {
-            each.name for each in inventory.of(Pointer, cluster) if each.kind == "Service"
-        }
+        services = {each.name for each in inventory.of(Pointer, cluster) if each.kind == "Service"}
         for workload, _ in gpu_workloads(inventory, cluster):
             if any(at(workload.spec, key) for key in _OWN_NAMES):
                 continue
