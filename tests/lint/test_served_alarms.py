@@ -6,9 +6,10 @@ Each class in our own words.
 from __future__ import annotations
 
 import json
+from textwrap import indent
 
 import pytest
-from linted import every, found, said
+from linted import found, said
 
 
 def told(code: str, **files: str) -> list[str]:
@@ -146,6 +147,27 @@ def test_quotas_are_of_the_cluster_that_makes_the_pods(
     assert len(told("GPU1277", **files)) == times
 
 
+@pytest.mark.parametrize(
+    ("name", "space", "times"), [("far", "ml", 2), ("team", "other", 2), ("team", "ml", 0)]
+)
+def test_only_the_queue_of_a_job_sends_it_on(name: str, space: str, times: int) -> None:
+    plain = QUEUES.replace("CHECKS", "stopPolicy: None")
+    local = plain.rpartition("---\n")[2] if space == "ml" and name == "team" else ""
+    plain = plain.replace(local, "") if local else plain
+    far = QUEUES.replace("CHECKS", STRATEGY).replace("name: all", "name: sent")
+    far = far.replace("clusterQueue: all", "clusterQueue: sent").replace("name: any}", "name: b}")
+    far = far.replace("name: team, namespace: ml", f"name: {name}, namespace: {space}")
+    files = {
+        "queues__yaml": plain,
+        "far__yaml": far,
+        "checks__yaml": CHECK % "multikueue",
+        "guards__yaml": GUARDS,
+        "job__yaml": JOB.replace("LABELS", "kueue.x-k8s.io/queue-name: team"),
+    }
+
+    assert len(told("GPU1277", **files)) == times
+
+
 def test_a_job_of_no_queue_is_made_here() -> None:
     files = {"guards__yaml": GUARDS, "job__yaml": JOB.replace("LABELS", "a: b")}
 
@@ -247,13 +269,44 @@ def test_a_chart_that_the_repository_has_not_is_told(chart: str) -> None:
         ),
         ("helm repo add nvdp\nhelm repo update nvdp\nhelm install a nvdp/x", False),
         (
+            (
+                "helm show add nvdp https://nvidia.github.io/k8s-device-plugin\n"
+                "helm repo index nvdp https://nvidia.github.io/k8s-device-plugin\n"
+                "helm install a nvdp/x"
+            ),
+            False,
+        ),
+        (
             "helm repo add nvdp https://mirror.example.com/nvdp\nhelm install a nvdp/plugin",
             False,
         ),
     ],
 )
 def test_repositories_of_which_the_charts_are_known(command: str, *, wrong: bool) -> None:
-    assert bool(told("GPU1338", install__sh=f"#!/bin/bash\n{command}\n")) == wrong
+    made = found([("install.sh", f"#!/bin/bash\n{command}\n")])
+
+    assert [each.code for each in made] == ["GPU1338"] * wrong
+
+
+@pytest.mark.parametrize(
+    ("command", "fix"),
+    [
+        (
+            "helm repo add nvdp https://nvidia.github.io/k8s-device-plugin\nhelm install a nvdp/x",
+            "Write nvdp/nvidia-device-plugin.",
+        ),
+        (
+            "true\nhelm install --repo https://nvidia.github.io/dcgm-exporter/helm-charts a dcgm",
+            "Write dcgm-exporter.",
+        ),
+        ("true\nhelm install --repo https://nvidia.github.io/k8s-device-plugin a x", "Write "),
+    ],
+)
+def test_what_is_written_for_a_chart_is_one_that_is_there(command: str, fix: str) -> None:
+    (only,) = found([("install.sh", f"#!/bin/bash\n{command}\n")])
+
+    assert only.fix.startswith(fix)
+    assert "gpu-feature-discovery" not in only.fix
 
 
 OF_OPERATOR = """\
@@ -287,9 +340,26 @@ def test_a_block_that_is_null_takes_the_defaults_of_a_chart_away(
 
 def test_a_block_that_is_null_below_a_chart_around_it_is_not_judged() -> None:
     text = OF_OPERATOR.replace("VALUE", "toolkit:")
-    around = "gpu-operator:\n" + "".join(f"  {line}\n" for line in text.splitlines())
+    around = "gpu-operator:\n" + indent(text, "  ")
 
     assert told("GPU1036", values__yaml=around) == []
+
+
+AROUND = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: platform, namespace: gpu}
+spec:
+  chart: {spec: {chart: platform, sourceRef: {kind: GitRepository, name: ours}}}
+  values:
+    gpu-operator:
+"""
+
+
+def test_it_is_not_judged_in_an_object_for_a_chart_around_it_either() -> None:
+    text = OF_OPERATOR.replace("VALUE", "toolkit:")
+
+    assert told("GPU1036", release__yaml=AROUND + indent(text, " " * 6)) == []
 
 
 TRAINING = """\
@@ -351,13 +421,27 @@ def test_processes_do_not_meet_at_the_name_of_a_pod(text: str, *, wrong: bool) -
     assert told("GPU1339", job__yaml=text, service__yaml=SERVICE) == []
 
 
-def test_what_is_written_for_a_meeting_point_stands_below_its_service() -> None:
-    (fix,) = [
-        each.fix for each in every([("a.yaml", training(more="subdomain: group"))])
-        if each.code == "GPU1339"
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("more", "fix"),
+    [
+        ("subdomain: group", "Write train-0.group."),
+        ('subdomain: ""', "Make a Service with"),
+        ("subdomain: $SERVICE", "Make a Service with"),
+    ],
+)
+def test_what_is_written_for_a_meeting_point_stands_below_its_service(more: str, fix: str) -> None:
+    (only,) = [each for each in found([("a.yaml", training(more=more))]) if each.code == "GPU1339"]
 
-    assert fix == "Write train-0.group."
+    assert only.severity == "warning"
+    assert only.fix.startswith(fix)
+
+
+def test_jobs_that_a_cron_job_makes_have_names_of_their_own() -> None:
+    text = training().replace("kind: Job", "kind: CronJob")
+    head, spec = text.split("spec:\n", 1)
+    text = f"{head}spec:\n  schedule: '@daily'\n  jobTemplate:\n    spec:\n{indent(spec, '    ')}"
+
+    assert told("GPU1339", cron__yaml=text) == []
 
 
 PODS = """\
@@ -443,6 +527,24 @@ def test_an_operation_on_what_is_not_there_ends_kustomize(
         text = text.replace(", value: 2", "")
 
     assert said(BASE | {"prod/kustomization.yaml": text}) == ["GPU1014"] * wrong
+
+
+@pytest.mark.parametrize("unknown", ["{name: vllm}", "{name: vllm}, storageUri: $WHERE"])
+def test_an_operation_on_what_is_not_known_may_go(unknown: str) -> None:
+    text = OVERLAY.replace("OPERATION", "replace").replace("PATH", "/spec/a/b").replace("MORE", "")
+    model = BASE["base/model.yaml"].replace("      modelFormat: {name: vllm}", "      FORMAT")
+    model = model.replace("FORMAT", unknown.replace("{name", "modelFormat: {name", 1))
+    model = model.replace(", storageUri", "\n      storageUri")
+    files = BASE | {"base/model.yaml": model, "prod/kustomization.yaml": text}
+
+    assert said(files) == ["GPU1014"] * ("$" not in unknown)
+
+
+def test_a_copy_of_nothing_is_null() -> None:
+    text = OVERLAY.replace("op: OPERATION, path: PATH/nvidia.com~1gpu, value: 2", "op: copy, OF")
+    text = text.replace("OF", "from: /spec/a, path: /spec/predictor/b").replace("MORE", "")
+
+    assert said(BASE | {"prod/kustomization.yaml": text}) == []
 
 
 def test_an_operation_is_told_once_and_only_of_what_has_gpus() -> None:

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import (
     PART_OF_POD,
@@ -113,7 +112,7 @@ def alternatives(
     top = _Place()
     headings: dict[str, list[_Heading]] = {}
     options = _Options(items, texts, guides_with_options(texts) if guides is None else guides)
-    items = _with_flags(_without_excerpts(items))
+    items = _without_excerpts(items)
     for item in items:
         place = top
         for step in options.of(item) or _steps(item, texts, headings):
@@ -286,23 +285,6 @@ def _without_excerpts(items: Sequence[Item]) -> list[Item]:
         if any(each.chart == item.chart and _is_part(item.values, each.values) for each in named)
     }
     return [item for item in items if id(item.source.document) not in parts]
-
-
-def _with_flags(items: Sequence[Item]) -> list[Item]:
-    """The items, values that a guide shows with those that its command sets beside the file."""
-    over: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for item in items:
-        if isinstance(item, Release) and item.values is UNKNOWN and is_guide(item.source.file):
-            over.setdefault((item.source.file, item.chart), []).append(item.over)
-    return [
-        replace(item, values=merge_values(item.values, found[0]))
-        if isinstance(item, Release)
-        and item.name is UNKNOWN
-        and isinstance(item.values, dict)
-        and len(found := over.get((item.source.file, item.chart), [])) == 1
-        else item
-        for item in items
-    ]
 
 
 def _is_part(part: object, whole: object) -> bool:

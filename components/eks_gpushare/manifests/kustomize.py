@@ -199,7 +199,7 @@ class Kustomizations:
 
     def _ends(self, each: Kustomization, patch: Patch, value: Any) -> bool:
         """Whether Kustomize is the first time known to end, at operations on what has GPUs."""
-        if not isinstance(patch.content, list) or has_unknown([value, patch.content]):
+        if has_unknown([value, patch.content]):
             return False
         if any(at(one, "op") == "copy" for one in patch.content):
             return False  # which of nothing makes null
