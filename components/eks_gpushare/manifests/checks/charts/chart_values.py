@@ -305,7 +305,7 @@ def blocks_are_there(inventory: Inventory) -> Iterator[Judgement]:
         for name in _READ_INTO.get(release.chart, ()):
             path = value_place(release, (name,))
             # A chart around it hands down its own values, which Helm's versions treat otherwise.
-            around = (*release.source.path, *path)[-2:-1] == (release.chart,)
+            around = release.chart in (*release.source.path, *path)
             if around or at(given, name) is not None:
                 continue
             if isinstance(given, dict) and name in given:
