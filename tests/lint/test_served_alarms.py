@@ -474,6 +474,14 @@ spec:
 """
 
 
+@pytest.mark.parametrize("name", ['""', "y", "null"])
+def test_pods_without_a_name_are_met_by_nobody(name: str) -> None:
+    pod = PODS.replace("--master_addr=worker-0, ", "")
+    nameless = pod.replace("worker-NUMBER", name)
+
+    assert told("GPU1339", a__yaml=nameless, b__yaml=pod) == []
+
+
 def test_pods_and_sets_of_them_have_no_other_names() -> None:
     both = "---\n".join(PODS.replace("NUMBER", number) for number in "01")
 

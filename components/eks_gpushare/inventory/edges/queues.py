@@ -182,23 +182,22 @@ def is_sent_away(inventory: Inventory, workload: Workload) -> bool:
         for each in there
         if each.kind == "LocalQueue" and each.name == name and _is_beside(each, workload)
     ]
-    known = {
-        str(each.name): at(each.spec, "controllerName")
+    local = {
+        each.name
         for each in there
         if each.kind == "AdmissionCheck"
+        if at(each.spec, "controllerName") not in (UNKNOWN, _TO_OTHERS)
     }
+    strategy = ("admissionChecksStrategy", "admissionChecks")
     return any(
-        known.get(str(check), UNKNOWN) in (UNKNOWN, _TO_OTHERS)
+        check not in local
         for each in there
         if each.kind == "ClusterQueue" and each.name in queues
-        for check in _checks(each.spec)
+        for check in (
+            *items(at(each.spec, "admissionChecks")),
+            *(at(one, "name") for one in items(at(each.spec, *strategy))),
+        )
     )
-
-
-def _checks(spec: Any) -> Iterator[Any]:
-    yield from items(at(spec, "admissionChecks"))
-    for each in items(at(spec, "admissionChecksStrategy", "admissionChecks")):
-        yield at(each, "name")
 
 
 def _flavors(queue: Pointer) -> Iterator[tuple[FieldPath, Any]]:

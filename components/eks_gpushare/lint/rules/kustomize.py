@@ -23,19 +23,10 @@ NOT_BUILT: Final = Rule(
 
 def unapplied(found: Unapplied) -> Problem:
     """What to say of a part that could not be followed."""
+    said = f"It is judged without this: {found.why}."
+    fix = "Give the files with it, or what it makes: kustomize build FOLDER | eks-gpushare lint -"
     if found.ends:
-        return Problem(
-            NOT_BUILT,
-            Source("the kustomization", found.document),
-            found.place,
-            f"Kustomize builds nothing of it: {found.why}.",
-            "Name a place that is there, or take the patch out.",
-            "warning",
-        )
-    return Problem(
-        NOT_BUILT,
-        Source("the kustomization", found.document),
-        found.place,
-        f"It is judged without this: {found.why}.",
-        "Give the files with it, or what it makes: kustomize build FOLDER | eks-gpushare lint -",
-    )
+        said = f"Kustomize builds nothing of it: {found.why}."
+        fix = "Name a place that is there, or take the patch out."
+    source = Source("the kustomization", found.document)
+    return Problem(NOT_BUILT, source, found.place, said, fix, "warning" if found.ends else None)

@@ -121,11 +121,10 @@ def helm_release(words: Sequence[Word], said: Said) -> None:
 
 def _look_up(chart: str, line: Line, at: Position, said: Said) -> None:
     """Tell of a chart that its repository does not have."""
-    given = line.last("repo")
-    alias, _, wanted = chart.partition("/")
+    alias, between, wanted = chart.partition("/")
     address = said.repositories.get(alias, "")
-    if given is not None:
-        address, wanted = given.text.rstrip("/"), chart
+    if (given := line.last("repo")) is not None:
+        address, alias, between, wanted = given.text.rstrip("/"), "", "", chart
     there = _REPOSITORIES.get(address)
     if there is None or not wanted or wanted in there or GAP in wanted:
         return
@@ -135,7 +134,7 @@ def _look_up(chart: str, line: Line, at: Position, said: Said) -> None:
             said.source(f"the chart {chart}", at, {}),
             (),
             f"{address} has no chart {wanted}, only {' and '.join(there)}.",
-            f"Write {there[0] if given is not None else f'{alias}/{there[0]}'}.",
+            f"Write {alias}{between}{there[0]}.",
         )
     )
 

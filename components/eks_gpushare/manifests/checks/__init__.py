@@ -52,7 +52,6 @@ from eks_gpushare.manifests.checks.programs import (
     cuda_versions,
     efa,
     gpu_programs,
-    meeting_points,
     model_disks,
     model_memory,
     model_names,
@@ -104,7 +103,7 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(kserve_runtimes, spare_gpus, trusted_accounts, volumes),
     *(command_lines, cpu_images, cuda_versions, efa, gpu_programs, model_disks, model_memory),
     *(mpi_slots, notebooks, number_formats, probes, processes, ray, reserved_memory, runtimes),
-    *(meeting_points, model_names, pods_together, triton_models, variables, written_folders),
+    *(model_names, pods_together, triton_models, variables, written_folders),
     *(admission, admitted, default_queue, gangs, hami, other_schedulers, queues, volcano),
     *(adapter, counters, exporters, scaling, scraping),
     *(
