@@ -161,6 +161,15 @@ CASES: dict[str, dict[str, str]] = {
               - {op: move, from: /metadata/labels/group, path: /metadata/labels/unit}
         """
     ),
+    "operations on what is not there": overlay(
+        """
+        patches:
+          - target: {kind: Deployment}
+            patch: |-
+              - {op: replace, path: /spec/minReadySeconds, value: 9}
+              - {op: add, path: /metadata/annotations/a, value: b}
+        """
+    ),
     "operations of old": overlay(
         """
         patchesJson6902:
@@ -232,7 +241,7 @@ def test_objects_are_those_that_kustomize_builds(case: str, tmp_path: Path) -> N
     ("operation", "said"),
     [
         ({"op": "remove", "path": "/b"}, "/b is not there"),
-        ({"op": "replace", "path": "/b", "value": 1}, "/b is not there to be replaced"),
+        ({"op": "replace", "path": "/b/c", "value": 1}, "/b is not there"),
         ({"op": "add", "path": "/a/5", "value": 1}, "/a/5 is beyond the list"),
         ({"op": "add", "path": "/b/c", "value": 1}, "/b is not there"),
         ({"op": "add", "path": "/b"}, "add of /b has no value"),
@@ -292,7 +301,8 @@ def test_what_is_not_applied_is_said(text: str, said: str) -> None:
 
     found = linted(files)
 
-    assert found["prod/kustomization.yaml"] == [("GPU1014", f"It is judged without this: {said}.")]
+    what = "Kustomize builds nothing of it" if "target" in text else "It is judged without this"
+    assert found["prod/kustomization.yaml"] == [("GPU1014", f"{what}: {said}.")]
 
 
 @pytest.mark.skipif(KUBECTL is None, reason="no kubectl, which has Kustomize in it")

@@ -299,6 +299,13 @@ def _without_excerpts(items: Sequence[Item]) -> list[Item]:
         for key in _keys(item, in_section=False)
         if key in whole and _is_part(value_of(item), value_of(whole[key]))
     }
+    named = [item for item in items if isinstance(item, Release) and item.name is not UNKNOWN]
+    parts |= {
+        id(item.source.document)
+        for item in shown
+        if isinstance(item, Release) and item.name is UNKNOWN and isinstance(item.values, dict)
+        if any(each.chart == item.chart and _is_part(item.values, each.values) for each in named)
+    }
     return [item for item in items if id(item.source.document) not in parts]
 
 

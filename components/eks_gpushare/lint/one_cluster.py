@@ -147,7 +147,8 @@ def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
 
 def _keys(item: Item) -> Iterator[tuple[str, str]]:
     if isinstance(item, NodeSet) and item.provisioner != "byHand":
-        yield "nodes", item.provisioner
+        # Auto Mode has a Karpenter of its own: another beside it is another cluster's, or way.
+        yield "nodes", "karpenter" if item.provisioner == "autoMode" else item.provisioner
     elif isinstance(item, NodeSet) and item.name is not UNKNOWN:
         yield "object", f"Node {item.name}"
     elif isinstance(item, Release) and (chart := named_among(CHARTS, item.chart)):

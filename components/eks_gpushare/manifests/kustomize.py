@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eks_gpushare.inventory.values import at, items
+from eks_gpushare.inventory.values import at, has_unknown, items
 from eks_gpushare.manifests.folders import those_meant
 from eks_gpushare.manifests.kustomize_charts import values_files, with_files
 from eks_gpushare.manifests.kustomize_labels import with_labels
@@ -38,6 +38,9 @@ _MOST_WAYS: Final = 8
 """Most ways by which one kustomization comes to one object."""
 _OF_OTHERS: Final = frozenset(("version", "sharing", "mig-configs"))
 """Keys that no kustomization has, but configurations."""
+_CHANGES: Final = ("components", "patches", "patchesJson6902", "patchesStrategicMerge")
+_MADE: Final = ("replacements", "transformers")
+"""What else gives objects other values, and is not followed."""
 NOT_NAMESPACED: Final = frozenset(
     (
         *("Namespace", "Node", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"),
@@ -58,6 +61,8 @@ class Unapplied(NamedTuple):
     document: Document
     place: FieldPath
     why: str
+    ends: bool = False
+    """Whether Kustomize ends by it, and builds nothing."""
 
 
 @dataclass
@@ -197,8 +202,19 @@ class Kustomizations:
             if isinstance(found.value, list | dict):
                 each.patches.append(Patch(found.value, target, place))
 
-    def _say(self, each: Kustomization, place: FieldPath, why: str) -> None:
-        told = Unapplied(each.document, place, why)
+    def _ends(self, each: Kustomization, patch: Patch, value: Any) -> bool:
+        """Whether Kustomize is the first time known to end, at operations on what has GPUs."""
+        if has_unknown([value, patch.content]):
+            return False
+        if any(at(one, "op") == "copy" for one in patch.content):
+            return False  # which of nothing makes null
+        changed = any(at(one.value, key) for one in self._by_file.values() for key in _MADE)
+        told = [one for one in self.unapplied if one.place[0] in _CHANGES]
+        known = not changed and all(one.ends and one.document is not each.document for one in told)
+        return known and "nvidia.com/" in f"{value} {patch.content}"
+
+    def _say(self, each: Kustomization, place: FieldPath, why: str, *, ends: bool = False) -> None:
+        told = Unapplied(each.document, place, why, ends)
         if told not in self.unapplied:
             self.unapplied.append(told)
 
@@ -288,9 +304,8 @@ class Kustomizations:
                 else:
                     value = with_its_name(merged(value, patch.content), value)
             except PatchError as error:
-                self._say(
-                    each, patch.place, f"the patch does not go with {_called(value)}: {error}"
-                )
+                why = f"the patch does not go with {_called(value)}: {error}"
+                self._say(each, patch.place, why, ends=self._ends(each, patch, value))
         space = at(each.value, "namespace")
         kind = at(value, "kind")
         if isinstance(space, str) and space and str(kind) not in NOT_NAMESPACED:

@@ -30,6 +30,8 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 """Lists that are merged, by the key of their items; all others are replaced, tolerations too."""
 _BUILT_IN: Final = ("", "apps", "batch", "autoscaling", "policy", "networking.k8s.io")
 _DIRECTIVE: Final = "$patch"
+_ANNOTATIONS: Final = ["metadata", "annotations"]
+"""Where Kustomize has some of its own while it builds, so that there are any."""
 
 
 class PatchError(Exception):
@@ -160,11 +162,11 @@ def _index(step: str, most: int) -> int | None:
 def _put(value: Any, steps: Sequence[str], new: Any, *, adds: bool) -> Any:
     if not steps:
         return new
+    if list(steps[:-1]) == _ANNOTATIONS and isinstance(value.get("metadata"), dict):
+        value["metadata"].setdefault("annotations", {})
     above, last = _at(value, steps[:-1]), steps[-1]
     if isinstance(above, dict):
-        if not adds and last not in above:
-            raise PatchError(f"/{'/'.join(steps)} is not there to be replaced")
-        above[last] = new
+        above[last] = new  # also by `replace` what was not there
     elif isinstance(above, list) and adds:
         index = len(above) if last == "-" else _index(last, len(above))
         if index is None:

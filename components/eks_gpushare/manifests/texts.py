@@ -6,6 +6,7 @@ one by one.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -44,6 +45,8 @@ Source: `NewYAMLOrJSONDecoder` of pkg/util/yaml/decoder.go in kubernetes/apimach
 _NOTHING: Final = re.compile(r"(?:\s++|[#%][^\n]*+|---[ \t]*+(?=\r?\n|\Z))*+(?:\.\.\.\s*+)?\Z")
 _SKIPPED: Final = re.compile(r"^kind: *[\"']?CustomResourceDefinition\b", re.MULTILINE)
 """Definitions of resources, which are long and say nothing of GPUs."""
+_LONG_KEY: Final = re.compile(r'"(?:[^"\\\n]|\\.){1024,}+"[ \t]*+:')
+"""One of JSON; of YAML a key in a line has 1,024 characters at most."""
 _PAIR: Final = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 """A character beyond the first 65,536, as JSON writes it in two halves."""
 _HEAD: Final = {
@@ -110,8 +113,8 @@ def read_texts(
             message = f"more than {MAX_DOCUMENTS:,} documents; the rest is not read"
             problems.append(YamlProblem(message, line + 1, 1, "size"))
             break
-        if _SKIPPED.search(part):
-            value = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+        value = _skipped(part, named_json=bool(named_json))
+        if value is not None:
             skipped = YamlText(part, None, start, line, place, block)
             count = len(documents)
             at = skipped.line_and_column
@@ -253,6 +256,13 @@ def _as_yaml(part: str) -> str:
     if not part.lstrip().startswith(("{", "[")) or "\\u" not in part:
         return part
     return _PAIR.sub("\ufffd" * 12, part)
+
+
+def _skipped(part: str, *, named_json: bool) -> Any:
+    """What a document is that is not read as YAML; None of all others."""
+    if _SKIPPED.search(part):
+        return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    return json.loads(part) if named_json and _LONG_KEY.search(part) else None
 
 
 def _only_directives(part: str) -> bool:

@@ -41,6 +41,11 @@ NO_CLUSTER_QUEUE = rule_of("GPU1267")
 NO_FLAVOR = rule_of("GPU1268")
 NO_NODES = rule_of("GPU1269")
 _CLOSE = 0.8
+_TO_OTHERS = "kueue.x-k8s.io/multikueue"
+"""Controller of the checks by which MultiKueue sends workloads to other clusters.
+
+Source: https://kueue.sigs.k8s.io/docs/concepts/multikueue/, November 2026.
+"""
 _WORD = re.compile("[a-z]{4,}")
 """A part of a name that is no number or letter, which tell one from another: `team-a`, `a100`."""
 _ANY_TAINT = [{"operator": "Exists"}]
@@ -164,6 +169,35 @@ def queue_of(workload: Workload) -> tuple[FieldPath, Any]:
     if name is None:
         path, name = (*workload.spec_path[:-1], *path), at(workload.labels, QUEUE_LABEL)
     return path, UNKNOWN if isinstance(name, dict | list) else name
+
+
+def is_sent_away(inventory: Inventory, workload: Workload) -> bool:
+    """Whether its pods may be made in another cluster, to which MultiKueue sends it."""
+    _, name = queue_of(workload)
+    if name is None:
+        return False
+    there = inventory.of(Pointer, workload.cluster)
+    queues = [
+        at(each.spec, "clusterQueue")
+        for each in there
+        if each.kind == "LocalQueue" and each.name == name and _is_beside(each, workload)
+    ]
+    local = {
+        each.name
+        for each in there
+        if each.kind == "AdmissionCheck"
+        if at(each.spec, "controllerName") not in (UNKNOWN, _TO_OTHERS)
+    }
+    strategy = ("admissionChecksStrategy", "admissionChecks")
+    return any(
+        check not in local
+        for each in there
+        if each.kind == "ClusterQueue" and each.name in queues
+        for check in (
+            *items(at(each.spec, "admissionChecks")),
+            *(at(one, "name") for one in items(at(each.spec, *strategy))),
+        )
+    )
 
 
 def _flavors(queue: Pointer) -> Iterator[tuple[FieldPath, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.documents.helm import merge_values
@@ -11,6 +12,7 @@ from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import holds, partly_known
 from eks_gpushare.lint.shell.flags import sorted_words
 from eks_gpushare.lint.shell.repositories import added, not_there
+from eks_gpushare.manifests.charts import DEVICE_PLUGIN
 from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.shell.said import placed_document
 from eks_gpushare.manifests.shell.set_values import json_setting, literal_setting, put, settings
@@ -65,6 +67,8 @@ _CONFIGS: Final[Mapping[tuple[str, ...], dict[str, Any]]] = {
     ("devicePlugin", "config"): {"devicePlugin": {"config": UNKNOWN}},
 }
 """Where charts are told the plugin's configurations, and values that do not tell."""
+_ITS_REPOSITORY: Final = re.compile(r"nvdp/(?:\S*/)?k8s-device-plugin")
+"""What is written for NVIDIA's plugin by those who take the repository's name for the chart's."""
 _SET: Final = ("set", "set-string", "set-json", "set-file", "set-literal")
 
 
@@ -98,7 +102,7 @@ def helm_release(words: Sequence[Word], said: Said) -> None:
     called = "" if name is UNKNOWN or not name else f" {name}"
     document = placed_document(said.file, values, at, places)
     source = Source(f"the release{called} of {chart_name(chart)}", document)
-    said.judgements += () if line.has("repo") else not_there(chart, source, said)
+    said.judgements += not_there(chart, source, said, line.last("repo"))
     release = Release(
         source=source,
         name=name,
@@ -176,6 +180,8 @@ def chart_and_files(words: Sequence[Word]) -> Installed:
 
 def chart_name(reference: str) -> str:
     """The chart's own name in a reference: of a repository, a registry, a folder or an archive."""
+    if _ITS_REPOSITORY.fullmatch(reference):
+        return DEVICE_PLUGIN
     name = reference.rstrip("/").rpartition("/")[2]
     if name.endswith(".tgz"):
         name = name.removesuffix(".tgz")

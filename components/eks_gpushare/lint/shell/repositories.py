@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final
 from eks_gpushare.catalog.versions import DCGM_EXPORTER, DEVICE_PLUGIN, GPU_OPERATOR
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.rules.shell import NO_CHART
+from eks_gpushare.manifests.placeholders import GAP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.inventory.source import Source
     from eks_gpushare.manifests.shell.said import Said
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _EXPORTERS: Final = "dcgm-exporter"
 _DISCOVERY: Final = "gpu-feature-discovery"
-_CHARTS: Final = {
+_CHARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "k8s-device-plugin": ("nvidia-device-plugin", _DISCOVERY),
     "gpu-operator": ("gpu-operator",),
     "dcgm-exporter/helm-charts": (_EXPORTERS,),
@@ -47,24 +48,31 @@ def added(plain: Sequence[Word], said: Said) -> None:
             pass
 
 
-def not_there(reference: str, source: Source, said: Said) -> Iterator[Problem]:
+def not_there(
+    reference: str, source: Source, said: Said, given: Word | None = None
+) -> Iterator[Problem]:
     """What is said of a chart that no repository of the name before it has.
 
     Args:
         reference: The chart as a command names it.
         source: The release.
         said: What the text has said so far.
+        given: The address of the repository where the command names it itself.
     """
     name, _, chart = reference.partition("/")
-    places = [_PLACE.fullmatch(address) for address in said.repositories.get(name, ())]
+    addresses = said.repositories.get(name, ())
+    if given is not None:
+        addresses, chart = [given.text], reference
+    places = [_PLACE.fullmatch(address) for address in addresses]
     known = [_CHARTS.get(place[1]) if place else None for place in places]
     charts = [each for each in known if each is not None]
-    if not known or len(charts) < len(known) or any(chart in each for each in charts):
+    if not known or len(charts) < len(known) or GAP in chart:
+        return
+    if not chart or any(chart in each for each in charts):
         return
     has = ", ".join(charts[-1]) or "none"
     fix = f"It has {has}."
     if chart in _HOMES:
         fix = f"Take it from {_HOMES[chart]}."
-    address = said.repositories[name][-1]
-    message = f"{source.name[:1].upper()}{source.name[1:]} is taken from {address}, which has no "
-    yield Problem(NO_CHART, source, (), f"{message}{chart}.", fix)
+    whence = f"{source.name[:1].upper()}{source.name[1:]} is taken from {addresses[-1]}"
+    yield Problem(NO_CHART, source, (), f"{whence}, which has no {chart}.", fix)

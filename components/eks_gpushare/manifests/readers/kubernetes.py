@@ -51,7 +51,7 @@ _POINTERS = frozenset(
     (
         *SCALERS,
         *("Service", "PodDisruptionBudget", "RuntimeClass", "PriorityClass", "LimitRange"),
-        *("LocalQueue", "ResourceFlavor", "Configuration"),
+        *("LocalQueue", "ResourceFlavor", "AdmissionCheck", "Configuration"),
         *("PersistentVolumeClaim", "StorageClass"),
         *("Prometheus", "PrometheusRule", "ServiceMonitor", "PodMonitor", "NVIDIADriver"),
         SERVICE_ACCOUNT,

@@ -88,3 +88,11 @@ OTHER_GPUS: Final = Rule(
     "old for are not started.",
     "https://docs.vllm.ai/en/stable/configuration/engine_args/",
 )
+NO_MEETING_POINT: Final = Rule(
+    "GPU1339",
+    "error",
+    "Processes of several pods meet at a name that DNS knows.",
+    "The name of a pod is no name in DNS: the first pod finds itself and waits, the others end or "
+    "wait for it, and all of them hold their GPUs.",
+    "https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/",
+)

@@ -38,7 +38,6 @@ class Said:
     """Names of the files among them that are values of a chart."""
     releases: dict[tuple[Maybe[str], Maybe[str]], Release] = field(default_factory=dict)
     """The charts it installs, by name and namespace, each as it is installed last."""
-
     repositories: dict[str, list[str]] = field(default_factory=dict)
     """Addresses of the repositories of charts that it adds, by the names that they get."""
     removed: set[str] = field(default_factory=set)

@@ -22,7 +22,7 @@ from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
-from eks_gpushare.manifests.charts import OF_METRICS
+from eks_gpushare.manifests.charts import EXPORTER, OF_METRICS
 from eks_gpushare.manifests.readers.device_plugin import CHOICES
 from eks_gpushare.manifests.readers.words import close_to, plain, shown
 from eks_gpushare.manifests.rules.chart_values import IDLE_VALUE, UNKNOWN_VALUE, WRONG_TYPE
@@ -51,6 +51,19 @@ _CHOSEN: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
 }
 """Where they stand. The charts' templates make variables and an object of the operator of them."""
 _OF_OPERATOR: Final = "migStrategy"
+_READ_INTO: Final[Mapping[str, tuple[str, ...]]] = {
+    OPERATOR_CHART: (
+        *("operator", "daemonsets", "validator", "mig", "driver", "toolkit", "devicePlugin"),
+        *("dcgm", "dcgmExporter", "gfd", "migManager", "nodeStatusExporter"),
+    ),
+    PLUGIN_CHART: ("image", "config", "gfd"),
+    EXPORTER: ("image", "service", "serviceAccount", "serviceMonitor"),
+}
+"""Blocks of values of which the templates of every version read keys without asking for the block.
+
+`config` of the plugin's since 0.12. Sources: deployments/gpu-operator/templates/clusterpolicy.yaml
+of NVIDIA/gpu-operator at a22dbf67, the templates of NVIDIA/k8s-device-plugin and dcgm-exporter.
+"""
 
 
 @edge(UNKNOWN_VALUE, IDLE_VALUE, WRONG_TYPE)
@@ -281,11 +294,36 @@ def choices_are_known(inventory: Inventory) -> Iterator[Judgement]:
             yield Problem(WRONG_TYPE, release.source, path, message, fix, None, edits)
 
 
+@edge(WRONG_TYPE)
+def blocks_are_there(inventory: Inventory) -> Iterator[Judgement]:
+    """Blocks that are null, by which Helm takes the chart's defaults away, and rendering ends.
+
+    Source: `coalesceValues` of pkg/chartutil/coalesce.go in helm/helm.
+    """
+    for release in inventory.of(Release):
+        given = release.values if release.own is None else release.own
+        for name in _READ_INTO.get(release.chart, ()):
+            path = value_place(release, (name,))
+            # A chart around it hands down its own values, which Helm's versions treat otherwise.
+            around = release.chart in (*release.source.path, *path)
+            if around or at(given, name) is not None:
+                continue
+            if isinstance(given, dict) and name in given:
+                yield Problem(
+                    WRONG_TYPE,
+                    release.source,
+                    path,
+                    f"{name} is a block of values and here null: Helm takes the chart's defaults "
+                    "below it away, and its templates end with a nil pointer.",
+                    "Remove it, or write {}.",
+                )
+
+
 def values_of_files(values: Sequence[Release]) -> Iterator[Judgement]:
     """What is wrong with values alone, which are a part of those of a release.
 
     Args:
         values: Those of each file.
     """
-    for check in (values_are_read, choices_are_known):
+    for check in (values_are_read, choices_are_known, blocks_are_there):
         yield from check.look(Inventory(tuple(values)))

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from eks_gpushare.documents.quantity import quantity
-from eks_gpushare.inventory.edges.queues import meant
+from eks_gpushare.inventory.edges.queues import is_sent_away, meant
 from eks_gpushare.inventory.items import Namespaced, Pointer, Quota, Workload
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
@@ -78,7 +78,8 @@ def within_quotas(inventory: Inventory) -> Iterator[Judgement]:
         by_space, with_limits = _by_space(quotas), _by_space(ranges)
         for workload, _ in gpu_workloads(inventory, cluster) if quotas else ():
             space = _space(workload)
-            for quota in by_space.get(space, ()):
+            here = by_space.get(space, ())
+            for quota in () if here and is_sent_away(inventory, workload) else here:
                 if _counts(quota, workload):
                     yield from _over(workload, quota)
                     if space not in with_limits:
@@ -171,7 +172,8 @@ def within_limits(inventory: Inventory) -> Iterator[Judgement]:
         ranges = [each for each in inventory.of(Pointer, cluster) if each.kind == "LimitRange"]
         by_space = _by_space(ranges)
         for workload, _ in gpu_workloads(inventory, cluster) if ranges else ():
-            for each in by_space.get(_space(workload), ()):
+            here = by_space.get(_space(workload), ())
+            for each in () if here and is_sent_away(inventory, workload) else here:
                 for limit in items(at(each.spec, "limits")):
                     yield from _above(workload, each, limit)
 
