@@ -60,7 +60,7 @@ def not_there(
         given: The address of the repository where the command names it itself.
     """
     name, _, chart = reference.partition("/")
-    addresses = said.repositories.get(name, ())
+    addresses = said.repositories.get(name, [])
     if given is not None:
         addresses, chart = [given.text], reference
     places = [_PLACE.fullmatch(address) for address in addresses]
