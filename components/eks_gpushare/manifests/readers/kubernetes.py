@@ -150,7 +150,8 @@ def _items(document: Document) -> Iterator[Item]:
         spec = mapping(value if kind in _WITHOUT_SPEC else value.get("spec"))
         yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
     else:
-        yield from (*policies(document), *_flags(value, whence))
+        yield from policies(document)
+        yield from _flags(value, whence)
         if value["apiVersion"].startswith(_BESIDE_PODS.get(kind, "-")):
             spec = mapping(value.get("spec"))
             yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
