@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.lint.readers.ansible import AnsibleReader
 from eks_gpushare.lint.readers.app_template import AppTemplateReader, BroughtAppTemplateReader
 from eks_gpushare.lint.readers.cloudformation import CloudFormationReader
 from eks_gpushare.lint.readers.compose import ComposeReader
@@ -26,6 +27,7 @@ DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     *OBJECT_READERS,
     EksctlReader(),
     ComposeReader(),
+    AnsibleReader(),
     TerraformReader(),
     CloudFormationReader(),
     KubernetesReader(),

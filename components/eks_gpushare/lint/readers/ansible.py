@@ -1,0 +1,142 @@
+"""Tasks of Ansible that install charts and make objects.
+
+Sources, November 2026: `kubernetes.core.helm` and `kubernetes.core.k8s`,
+https://docs.ansible.com/ansible/latest/collections/kubernetes/core/; the names that they had before
+are in https://github.com/ansible-collections/kubernetes.core/blob/main/meta/runtime.yml.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, text
+from eks_gpushare.manifests.charts import chart_named, documents_at, release, within_values
+from eks_gpushare.manifests.document import Read
+from eks_gpushare.manifests.readers.helm_objects import is_read_by_itself
+from eks_gpushare.manifests.readers.values import mappings
+from eks_gpushare.manifests.readers.values_elsewhere import unless_elsewhere
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.manifests.document import Document
+
+_CHARTS: Final = ("kubernetes.core.helm", "community.kubernetes.helm", "helm")
+_OBJECTS: Final = (
+    *("kubernetes.core.k8s", "community.kubernetes.k8s", "community.okd.k8s"),
+    *("redhat.openshift.k8s", "k8s"),
+)
+_WITHIN: Final = (*("tasks", "pre_tasks", "post_tasks", "handlers", "block", "rescue", "always"),)
+_MAY_BE: Final = ("when", "loop", "with_items", "with_dict", "with_fileglob", "until")
+"""By which it is not told whether a task is done, or how often."""
+_VALUES: Final = ("values", "release_values")
+_DEFINITIONS: Final = ("definition", "resource_definition", "inline")
+_FURTHER: Final = ("values_files", "set_values")
+_MOST: Final = 2_000
+_DEEPEST: Final = 6
+
+
+class _Task(NamedTuple):
+    """A task that says something of a cluster."""
+
+    module: str
+    place: FieldPath
+    """Of its arguments."""
+    given: Mapping[str, Any]
+    is_sure: bool
+    """Whether it is done once, whatever is so."""
+
+
+class AnsibleReader:
+    """Reads tasks and plays; what templates and variables make is not known."""
+
+    name = "Ansible tasks"
+
+    def matches(self, document: Document) -> bool:
+        """Whether some task installs a chart or makes objects."""
+        return isinstance(document.value, list) and any(_tasks(document.value, ()))
+
+    def read(self, document: Document) -> Read:
+        """The charts and objects; of a task that may not be done nothing else follows."""
+        found: list[Item] = []
+        inner: list[Document] = []
+        for task in _tasks(document.value, ()):
+            if at(task.given, "state") == "absent" or at(task.given, "release_state") == "absent":
+                continue
+            whence = document
+            if not task.is_sure:
+                whence = replace(document, alone=f"{document.file}:{task.place}")
+            if task.module in _CHARTS:
+                read = _release(task, whence)
+                found, inner = [*found, *read.items], [*inner, *read.inner]
+            else:
+                inner += _objects(task, whence)
+        return Read(found, inner=inner)
+
+
+def _tasks(value: Any, above: FieldPath, *, sure: bool = True) -> Iterator[_Task]:
+    """Those of a list of tasks, of plays, or of blocks, each with its place."""
+    if len(above) > 2 * _DEEPEST:
+        return
+    for index, each in list(mappings(value))[:_MOST]:
+        place = (*above, index)
+        once = sure and not any(key in each for key in _MAY_BE)
+        for module in (*_CHARTS, *_OBJECTS):
+            if isinstance(given := each.get(module), dict):
+                yield _Task(module, (*place, module), given, once)
+        for key in _WITHIN:
+            is_main = key not in ("rescue", "handlers")
+            yield from _tasks(each.get(key), (*place, key), sure=once and is_main)
+
+
+def _release(task: _Task, document: Document) -> Read:
+    """A chart that a task installs."""
+    given = task.given
+    key = next((each for each in _VALUES if each in given), "values")
+    place, values = (*task.place, key), given.get(key)
+    chart = text(given.get("chart_ref"))
+    named = None if str(chart).startswith((".", "/", "~")) else chart_named(chart)
+    elsewhere = any(given.get(each) for each in _FURTHER)
+    if named is None:
+        alone = isinstance(values, dict) and not elsewhere and is_read_by_itself(values)
+        return Read(inner=[document.inside(place, values)] if alone else [])
+    spaces = (given.get(each) for each in ("release_namespace", "namespace"))
+    space = next((each for each in spaces if each is not None), UNKNOWN)
+    called = given.get("name", given.get("release_name", UNKNOWN))
+    item = release(
+        document,
+        named,
+        values,
+        name=text(called),
+        namespace=text(space),
+        version=given.get("chart_version", ""),
+        path=place,
+    )
+    if given.get("set_values"):
+        item = replace(item, values=UNKNOWN)  # they go over all others
+    elif elsewhere:
+        item = unless_elsewhere(item)
+    return Read([item], inner=list(within_values(document, place)))
+
+
+def _objects(task: _Task, document: Document) -> Iterator[Document]:
+    """The objects that a task makes of what stands in it."""
+    for key in _DEFINITIONS:
+        told, place = task.given.get(key), (*task.place, key)
+        if isinstance(told, str):
+            yield from documents_at(document, place, told)
+        for path, each in [(place, told), *(((*place, n), one) for n, one in mappings(told))]:
+            if isinstance(each, dict):
+                yield document.inside(path, _in_space(each, task.given.get("namespace")))
+
+
+def _in_space(value: dict[str, Any], space: Any) -> dict[str, Any]:
+    """An object that has no namespace in the one that the task names."""
+    metadata = at(value, "metadata")
+    if space is None or not isinstance(metadata, dict) or metadata.get("namespace") is not None:
+        return value
+    return {**value, "metadata": {**metadata, "namespace": text(space)}}
