@@ -131,24 +131,22 @@ def scalers_of(inventory: Inventory, cluster: str) -> Callable[[Workload], list[
     return found
 
 
-def most_pods(workload: Workload, pointers: Iterable[Pointer]) -> int | None:
+def most_pods(workload: Workload, scalers: Iterable[Pointer]) -> int | None:
     """The most pods that there are at a time; None where that is not known.
 
     Args:
         workload: The workload.
-        pointers: Among which its autoscalers are.
+        scalers: Autoscalers that may be for it.
     """
     if not isinstance(workload.replicas, int):
         return None
     most = workload.replicas
-    for each in pointers:
+    for each in scalers:
         target = at(each.spec, "scaleTargetRef")
         named = text(at(target, "kind")) or "Deployment", at(target, "name")
-        if each.kind not in SCALERS or named != _scaled(workload):
-            continue
-        for key in ("maxReplicas", "maxReplicaCount"):
+        for key in ("maxReplicas", "maxReplicaCount") if named == _scaled(workload) else ():
             limit = at(each.spec, key)
-            if isinstance(limit, int) and may_be_same(each.namespace, workload.namespace):
+            if isinstance(limit, int):
                 most = max(most, limit)
     return most
 

@@ -7,7 +7,6 @@ from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eks_gpushare.inventory.items import Pointer
 from eks_gpushare.inventory.landings import starting_grounds
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
@@ -17,7 +16,7 @@ from eks_gpushare.inventory.shared_names import alone
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.metrics.scaling import most_pods
+from eks_gpushare.manifests.checks.metrics.scaling import most_pods, scalers_of
 from eks_gpushare.manifests.checks.nodes.thin_shares import replicas_written
 from eks_gpushare.manifests.checks.workloads.spare_gpus import lasting_workloads, most_together
 from eks_gpushare.manifests.rules.reserved_memory import RESERVES_MEMORY
@@ -94,9 +93,9 @@ def memory_is_left(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         ground = starting_grounds(inventory, cluster)
         written = replicas_written(inventory, cluster)
-        pointers = inventory.of(Pointer, cluster)
+        scalers = scalers_of(inventory, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):
-            replicas = most_pods(workload, pointers)
+            replicas = most_pods(workload, scalers(workload))
             if replicas is None or replicas < _SEVERAL:
                 continue
             each_shares = [

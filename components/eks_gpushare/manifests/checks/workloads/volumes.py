@@ -21,7 +21,7 @@ from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.shared_names import are_shared
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.metrics.scaling import most_pods
+from eks_gpushare.manifests.checks.metrics.scaling import most_pods, scalers_of
 from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.starting import ONE_NODE
 from eks_gpushare.sharing.resources import GPU
@@ -54,13 +54,13 @@ _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 def volumes(inventory: Inventory) -> Iterator[Judgement]:
     """Of workloads with more pods than a node has GPUs for."""
     for cluster in inventory.clusters():
-        pointers = inventory.of(Pointer, cluster)
-        claims = [each for each in pointers if each.kind == "PersistentVolumeClaim"]
+        held = inventory.of(Pointer, cluster)
+        claims = [each for each in held if each.kind == "PersistentVolumeClaim"]
         if not claims or are_shared(inventory, cluster):
             continue  # how many pods a node has room for is decided elsewhere
-        ground = grounds(inventory, cluster)
+        ground, scalers = grounds(inventory, cluster), scalers_of(inventory, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):
-            most = most_pods(workload, pointers)
+            most = most_pods(workload, scalers(workload))
             fit = _on_a_node(workload, requests, ground)
             if most is None or fit is None or fit >= most:
                 continue
