@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from linted import said
+from linted import found_in_parts, said
 
 from eks_gpushare.lint.declared import Declared
-from eks_gpushare.lint.dispatch import judged_files
-from eks_gpushare.lint.streaming import Files, judged_in_parts
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from eks_gpushare.lint.references import Naming
-    from eks_gpushare.manifests.files import GivenFile
 
 NODES = """\
 apiVersion: eksctl.io/v1alpha5
@@ -159,14 +154,6 @@ def test_a_policy_is_for_pods_of_other_folders(
     policy: dict[str, str], *, wrong: bool, tmp_path: Path
 ) -> None:
     files = {"cluster/nodes.yaml": NODES, "ml/pod.yaml": f"{SPACE}---\n{POD}", **policy}
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-
-    def judge(given: list[GivenFile], everywhere: Naming | None) -> Any:
-        return judged_files(given, None, None, everywhere)
-
     apart = Declared(paths={"a": ("cluster/*", "ml/*")}, folder=str(tmp_path))
-    parts = judged_in_parts(Files([str(tmp_path)]), apart, judge)
-    found = [one for part in parts for each in part.made for one in each.findings]
-    assert ("GPU1111" in {one.code for one in found if one.severity == "error"}) is wrong
+    found = found_in_parts(tmp_path, files, apart)
+    assert ("GPU1111" in {each.code for each in found}) is wrong

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from linted import found_in_parts
 
 from eks_gpushare.lint.declared import Declared
 from eks_gpushare.lint.dispatch import judged_files, lint_files, read_files
@@ -372,16 +373,8 @@ def test_a_namespace_of_another_folder_tells_its_labels(
         f'apiVersion: v1\nkind: Namespace\nmetadata: {{name: ml, labels: {{{label}: "true"}}}}\n'
     )
     files = {"kueue/queues.yaml": OF_LABELLED, "apps/job.yaml": LED, "tenants/spaces.yaml": space}
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-
-    def judge(given: list[GivenFile], everywhere: Any) -> Any:
-        return judged_files(given, None, None, everywhere)
-
-    parts = judged_in_parts(Files([str(tmp_path)]), Declared(), judge)
-    found = {one.code for part in parts for each in part.made for one in each.findings}
-    assert ("GPU1278" in found) is wrong
+    found = found_in_parts(tmp_path, files)
+    assert ("GPU1278" in {each.code for each in found}) is wrong
 
 
 def test_the_scope_says_why() -> None:

@@ -35,7 +35,9 @@ _BY_TYPE = {"karpenter": KARPENTER, "autoMode": AUTO_MODE}
 """What begins the labels by which these tell of a node's type."""
 COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
 _OF_KARPENTER = ("karpenter.sh/", "karpenter.k8s.aws/")
-"""https://docs.aws.amazon.com/eks/latest/userguide/associate-workload.html"""
+_NOT_ITS = {"managed": _OF_KARPENTER, "autoMode": _OF_KARPENTER[1:]}
+"""Auto Mode has its own for the latter:
+https://docs.aws.amazon.com/eks/latest/userguide/associate-workload.html"""
 TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
 _ARCH_LABELS = ("kubernetes.io/arch", "beta.kubernetes.io/arch")
 _LABELLED_SINCE, _LABELLED_ON = 35, 20260203
@@ -111,10 +113,8 @@ class NodeKind:
             return UNKNOWN
         if self.nodes.provisioner == "byHand" and not self.is_partial:
             return None  # a node as it is, with all that it has
-        if self.nodes.provisioner == "managed" and key.startswith(_OF_KARPENTER):
-            return None  # it labels the nodes that it makes, and no others
-        if self.nodes.provisioner == "autoMode" and key.startswith(_OF_KARPENTER[1:]):
-            return None  # Auto Mode has its own for these
+        if key.startswith(_NOT_ITS.get(self.nodes.provisioner, ())):
+            return None  # Karpenter labels the nodes that it makes, and no others
         if key in OF_CONTROL_PLANES and self.nodes.provisioner != "byHand":
             return None  # EKS has its control plane elsewhere, and kubelets may not set these
         by_others = key.startswith((*OWNED_PREFIXES, *_OF_OTHERS))

@@ -183,7 +183,7 @@ def _of_applications(file: GivenFile) -> Iterator[tuple[str, str, str, int]]:
         yield chart, path, version if isinstance(version, str) else "", count
 
 
-class ReleaseFiles(NamedTuple):
+class _ReleaseFiles(NamedTuple):
     """Files of values of one release; the later go over the earlier."""
 
     chart: str
@@ -194,7 +194,7 @@ class ReleaseFiles(NamedTuple):
     """Whether these, and what is written after them, are all values of it."""
 
 
-def _of_releases(file: GivenFile) -> Iterator[ReleaseFiles]:
+def _of_releases(file: GivenFile) -> Iterator[_ReleaseFiles]:
     """Releases with files, of Helmfile and of programs of Pulumi in YAML."""
     yield from _of_helmfile(file)
     for value in _programs(file):
@@ -203,7 +203,7 @@ def _of_releases(file: GivenFile) -> Iterator[ReleaseFiles]:
             told = [at(given, key) for key in ("name", "version")]
             if chart:
                 name, version = (each if isinstance(each, str) else "" for each in told)
-                yield ReleaseFiles(chart, name, version, files, is_all)
+                yield _ReleaseFiles(chart, name, version, files, is_all)
 
 
 def manifests_named_by(file: GivenFile) -> Iterator[str]:
@@ -227,7 +227,7 @@ def _programs(file: GivenFile) -> Iterator[Any]:
         yield from filter(is_program, values)
 
 
-def _of_helmfile(file: GivenFile) -> Iterator[ReleaseFiles]:
+def _of_helmfile(file: GivenFile) -> Iterator[_ReleaseFiles]:
     """Releases with files, https://helmfile.readthedocs.io/en/latest/#configuration (2026)."""
     if "releases:" not in file.text or not file.name.lower().endswith(_HELMFILE):
         return
@@ -241,7 +241,7 @@ def _of_helmfile(file: GivenFile) -> Iterator[ReleaseFiles]:
                 is_all = listed == told and not any(at(each, key) for key in FURTHER_VALUES)
                 version = at(each, "version")
                 version = version if isinstance(version, str) else ""
-                yield ReleaseFiles(chart, str(at(each, "name")), version, files, is_all)
+                yield _ReleaseFiles(chart, str(at(each, "name")), version, files, is_all)
 
 
 def _where(folders: Iterable[str], named: str, known: set[str]) -> str | None:

@@ -49,7 +49,8 @@ class Scoped:
         complete: bool = False,
     ) -> None:
         self._items = list(items)
-        self._changes = [*changes_in(self._items), *changes]
+        own = changes_in(self._items)
+        self._changes = [*own, *(each for each in changes if each not in own)]
         self._texts, self._edges, self._complete = texts, edges, complete
         self._guides = guides_with_options(texts)
         self.broken: list[tuple[Exception, Edge]] = []

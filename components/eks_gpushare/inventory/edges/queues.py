@@ -17,6 +17,7 @@ from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import is_gpu_resource
 from eks_gpushare.inventory.items import NodeSet, Pointer, Workload
+from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.nodes import NodeKind
 from eks_gpushare.inventory.problem import NotSeen, Problem
@@ -174,14 +175,16 @@ def queue_of(workload: Workload) -> tuple[FieldPath, Any]:
 def is_sent_away(inventory: Inventory, workload: Workload) -> bool:
     """Whether its pods may be made in another cluster, to which MultiKueue sends it."""
     _, name = queue_of(workload)
-    if name is None:
-        return False
-    there = inventory.of(Pointer, workload.cluster)
-    queues = [
-        at(each.spec, "clusterQueue")
-        for each in there
-        if each.kind == "LocalQueue" and each.name == name and _is_beside(each, workload)
-    ]
+    return name is not None and any(
+        queue.name == name and _is_beside(queue, workload)
+        for queue in _sending(inventory, workload.cluster)
+    )
+
+
+@kept
+def _sending(inventory: Inventory, cluster: str) -> list[Pointer]:
+    """The LocalQueues whose ClusterQueue has checks that may be MultiKueue's."""
+    there = inventory.of(Pointer, cluster)
     local = {
         each.name
         for each in there
@@ -189,15 +192,18 @@ def is_sent_away(inventory: Inventory, workload: Workload) -> bool:
         if at(each.spec, "controllerName") not in (UNKNOWN, _TO_OTHERS)
     }
     strategy = ("admissionChecksStrategy", "admissionChecks")
-    return any(
-        check not in local
+    sending = {
+        each.name
         for each in there
-        if each.kind == "ClusterQueue" and each.name in queues
+        if each.kind == "ClusterQueue"
         for check in (
             *items(at(each.spec, "admissionChecks")),
             *(at(one, "name") for one in items(at(each.spec, *strategy))),
         )
-    )
+        if check not in local
+    }
+    queues = (each for each in there if each.kind == "LocalQueue")
+    return [each for each in queues if at(each.spec, "clusterQueue") in sending]
 
 
 def _flavors(queue: Pointer) -> Iterator[tuple[FieldPath, Any]]:

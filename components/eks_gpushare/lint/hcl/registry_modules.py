@@ -169,6 +169,7 @@ def _managed(
         return
     values = HclObject()
     given.put(values, "node_group_name", "name", key)
+    given.put(values, "use_name_prefix", "use_name_prefix", otherwise=True)
     for name in ("instance_types", "labels", "capacity_type", "tags"):
         given.put(values, name, name)
     if given.get(OWN_IMAGE) in (None, ""):
@@ -200,9 +201,7 @@ def _managed(
 
 
 def _put_cluster(values: HclObject, given: _Inputs, call: MadeResource) -> None:
-    """The cluster of a group, its version unless the group has its own, and what else names it."""
-    if "node_group_name" in values and given.get("use_name_prefix", otherwise=True) is True:
-        values.put("node_group_name_prefix", values["node_group_name"], None)
+    """The cluster of a group, and its version, which is that unless the group has its own."""
     for name in ("kubernetes_version", "cluster_version"):
         given.put(values, "version", name, at(call.values, name))
     # That of the cluster is `name` since 21, which a group's own module has for the group's.

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, text
-from eks_gpushare.manifests.charts import chart_named, documents_at, release, within_values
+from eks_gpushare.lint.readers.installed import installed
+from eks_gpushare.manifests.charts import documents_at
 from eks_gpushare.manifests.document import Read
-from eks_gpushare.manifests.readers.helm_objects import is_read_by_itself
 from eks_gpushare.manifests.readers.values import mappings
-from eks_gpushare.manifests.readers.values_elsewhere import unless_elsewhere
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -30,12 +29,11 @@ _OBJECTS: Final = (
     *("kubernetes.core.k8s", "community.kubernetes.k8s", "community.okd.k8s"),
     *("redhat.openshift.k8s", "k8s"),
 )
-_WITHIN: Final = (*("tasks", "pre_tasks", "post_tasks", "handlers", "block", "rescue", "always"),)
+_WITHIN: Final = ("tasks", "pre_tasks", "post_tasks", "handlers", "block", "rescue", "always")
 _MAY_BE: Final = ("when", "loop", "with_items", "with_dict", "with_fileglob", "until")
 """By which it is not told whether a task is done, or how often."""
 _VALUES: Final = ("values", "release_values")
 _DEFINITIONS: Final = ("definition", "resource_definition", "inline")
-_FURTHER: Final = ("values_files", "set_values")
 _MOST: Final = 2_000
 _DEEPEST: Final = 6
 
@@ -97,30 +95,17 @@ def _release(task: _Task, document: Document) -> Read:
     """A chart that a task installs."""
     given = task.given
     key = next((each for each in _VALUES if each in given), "values")
-    place, values = (*task.place, key), given.get(key)
-    chart = text(given.get("chart_ref"))
-    named = None if str(chart).startswith((".", "/", "~")) else chart_named(chart)
-    elsewhere = any(given.get(each) for each in _FURTHER)
-    if named is None:
-        alone = isinstance(values, dict) and not elsewhere and is_read_by_itself(values)
-        return Read(inner=[document.inside(place, values)] if alone else [])
     spaces = (given.get(each) for each in ("release_namespace", "namespace"))
-    space = next((each for each in spaces if each is not None), UNKNOWN)
-    called = given.get("name", given.get("release_name", UNKNOWN))
-    item = release(
+    return installed(
         document,
-        named,
-        values,
-        name=text(called),
-        namespace=text(space),
+        (*task.place, key),
+        text(given.get("chart_ref")),
+        UNKNOWN if given.get("set_values") else given.get(key),  # which go over all others
+        name=given.get("name", given.get("release_name", UNKNOWN)),
+        namespace=next((each for each in spaces if each is not None), UNKNOWN),
         version=given.get("chart_version", ""),
-        path=place,
+        elsewhere=bool(given.get("values_files")),
     )
-    if given.get("set_values"):
-        item = replace(item, values=UNKNOWN)  # they go over all others
-    elif elsewhere:
-        item = unless_elsewhere(item)
-    return Read([item], inner=list(within_values(document, place)))
 
 
 def _objects(task: _Task, document: Document) -> Iterator[Document]:

@@ -20,18 +20,17 @@ from eks_gpushare.lint.readers.cloudformation import (
     node_group_rules,
     template_of,
 )
-from eks_gpushare.manifests.charts import chart_named, documents_at, release, within_values
+from eks_gpushare.lint.readers.installed import installed
+from eks_gpushare.manifests.charts import documents_at
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.kustomize import NOT_NAMESPACED
 from eks_gpushare.manifests.plain import labels, mapping, taints, text, whole
-from eks_gpushare.manifests.readers.helm_objects import is_read_by_itself
 from eks_gpushare.manifests.readers.user_data import judge_user_data
-from eks_gpushare.manifests.readers.values_elsewhere import unless_elsewhere
 from eks_gpushare.manifests.retired import retired
 from eks_gpushare.manifests.rules.nodes import owned_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import Item
@@ -166,23 +165,26 @@ class _Program:
             for name, resource in pairs(at(document.value, *above))
             for place in [(*above, name, "properties")]
         ]
+        self._templates = {
+            each.name: template_of(self._source(each), each.given, spelled)
+            for each in self._resources
+            if each.type == _TEMPLATE
+        }
 
     def read(self) -> Read:
         """Its node groups, charts and objects, and what is wrong with them."""
         found: list[Item] = []
         judgements: list[Judgement] = []
         inner: list[Document] = []
-        templates = {each.name: each for each in self._resources if each.type == _TEMPLATE}
-        for each in templates.values():
-            judgements += judge_user_data(
-                self._document, (*each.place, "userData"), self._template(each).user_data
-            )
         of_cluster = [each for each in self._resources if each.type.startswith("kubernetes:")]
         providers = {self._provider(each) for each in of_cluster} - {""}
         for each in self._resources:
             source = self._source(each)
-            if each.type in _NODE_GROUPS:
-                template = self._used(each, templates)
+            if each.type == _TEMPLATE:
+                place, data = (*each.place, "userData"), self._templates[each.name].user_data
+                judgements += judge_user_data(self._document, place, data)
+            elif each.type in _NODE_GROUPS:
+                template = self._used(each)
                 nodes = _managed(source, each, template)
                 found.append(nodes)
                 judgements += retired(nodes, ("instanceTypes",))
@@ -250,46 +252,31 @@ class _Program:
             return UNKNOWN if self._provider(each) else "default"
         return text(at(provider.given, "namespace")) or "default"
 
-    def _template(self, each: _Resource) -> LaunchTemplate:
-        return template_of(self._source(each), each.given, spelled)
-
-    def _used(self, group: _Resource, templates: Mapping[str, _Resource]) -> LaunchTemplate | None:
+    def _used(self, group: _Resource) -> LaunchTemplate | None:
         """The launch template that a group names; None where it names none."""
         if at(group.given, "launchTemplate") is None:
             return None
         for key in ("id", "name"):
             raw = self._document.raw((*group.place, "launchTemplate", key))
             named = _REFERENCE.fullmatch((raw or "").strip())
-            if named is not None and named[1] in templates:
-                return self._template(templates[named[1]])
+            if named is not None and named[1] in self._templates:
+                return self._templates[named[1]]
         return OF_OTHERS
 
     def _release(self, each: _Resource, document: Document) -> Read:
         """A chart that is installed, or rendered."""
-        place: FieldPath = (*each.place, "values")
-        values = at(each.given, "values")
-        chart = at(each.given, "chart")
-        named = None if str(chart).startswith((".", "/", "~")) else chart_named(chart)
-        if named is None:
-            alone = isinstance(values, dict) and not items(at(each.given, "valueYamlFiles"))
-            return Read(
-                inner=[document.inside(place, values)]
-                if alone and is_read_by_itself(values)
-                else []
-            )
-        called = at(each.given, "name") or (UNKNOWN if each.type.endswith("Release") else each.name)
-        item = release(
+        given = each.given
+        own = UNKNOWN if each.type.endswith("Release") else each.name
+        return installed(
             document,
-            named,
-            values,
-            name=text(called),
-            namespace=text(at(each.given, "namespace")) or self._space(each),
-            version=at(each.given, "version"),
-            path=place,
+            (*each.place, "values"),
+            at(given, "chart"),
+            at(given, "values"),
+            name=at(given, "name") or own,
+            namespace=text(at(given, "namespace")) or self._space(each),
+            version=at(given, "version"),
+            elsewhere=at(given, "valueYamlFiles") is not None,
         )
-        if at(each.given, "valueYamlFiles") is not None:
-            item = unless_elsewhere(item)
-        return Read([item], inner=list(within_values(document, place)))
 
     def _objects(self, each: _Resource, document: Document) -> Iterator[Document]:
         """The objects that a resource makes."""

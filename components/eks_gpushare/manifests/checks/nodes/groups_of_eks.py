@@ -144,7 +144,8 @@ def groups_by_prefix(inventory: Inventory) -> Iterator[Judgement]:
 def _prefix(nodes: NodeSet) -> str:
     """What the name of a group begins with, if a suffix follows; empty of any other."""
     given = at(value_of(nodes), *nodes.source.path)
-    prefix = at(given, "node_group_name_prefix")
+    key = "node_group_name" if at(given, "use_name_prefix") is True else "node_group_name_prefix"
+    prefix = at(given, key)
     return prefix.rstrip("-") if isinstance(prefix, str) else ""
 
 

@@ -101,16 +101,16 @@ def _of_autoscaler(release: Release) -> Maybe[str]:
     """
     values = release.values
     given = at(values, *_OF_AUTOSCALER)
-    told = [at(given, "name"), at(given, "create"), at(values, "fullnameOverride")]
+    account, is_made = at(given, "name"), at(given, "create")
+    whole, part = at(values, "fullnameOverride"), at(values, "nameOverride")
     provider = at(values, "cloudProvider") or "aws"
-    others = [release.name, provider, at(values, "nameOverride") or ""]
-    if release.chart != CLUSTER_AUTOSCALER or UNKNOWN in (*told, *others) or others[2]:
+    told = (account, is_made, whole, provider, release.name)
+    if release.chart != CLUSTER_AUTOSCALER or part or UNKNOWN in told:
         return UNKNOWN
-    if told[0] or told[1] is False:
-        return str(told[0] or "default")
-    own = f"{provider}-{CLUSTER_AUTOSCALER}"
-    name = str(release.name)
-    return str(told[2] or (name if own in name else f"{name}-{own}"))
+    if account or is_made is False:
+        return str(account or "default")
+    own, name = f"{provider}-{CLUSTER_AUTOSCALER}", str(release.name)
+    return str(whole or (name if own in name else f"{name}-{own}"))
 
 
 @edge(NOT_TRUSTED)
