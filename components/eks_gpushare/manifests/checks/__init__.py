@@ -58,6 +58,7 @@ from eks_gpushare.manifests.checks.programs import (
     mpi_slots,
     notebooks,
     number_formats,
+    plugin_words,
     pods_together,
     probes,
     processes,
@@ -103,7 +104,7 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(kserve_runtimes, spare_gpus, trusted_accounts, volumes),
     *(command_lines, cpu_images, cuda_versions, efa, gpu_programs, model_disks, model_memory),
     *(mpi_slots, notebooks, number_formats, probes, processes, ray, reserved_memory, runtimes),
-    *(model_names, pods_together, triton_models, variables, written_folders),
+    *(model_names, plugin_words, pods_together, triton_models, variables, written_folders),
     *(admission, admitted, default_queue, gangs, hami, other_schedulers, queues, volcano),
     *(adapter, counters, exporters, scaling, scraping),
     *(

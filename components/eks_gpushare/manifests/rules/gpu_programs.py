@@ -49,7 +49,8 @@ UNLIKE_RAY: Final = Rule(
     "warning",
     "Ray is told of as many GPUs as its containers get, in whole numbers.",
     "It places tasks by the number that it is told: of more than there are they fail, of fewer the "
-    "others stay idle, and a part of one is none that `ray start` and the autoscaler read.",
+    "others stay idle, a part of one is none that `ray start` and the autoscaler read, and "
+    "replicas that take more than all its nodes have wait for ever.",
     "https://docs.ray.io/en/latest/cluster/kubernetes/user-guides/gpu.html",
 )
 EFA_BY_HAND: Final = Rule(

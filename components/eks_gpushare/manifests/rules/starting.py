@@ -17,9 +17,9 @@ NOT_WORDS: Final = Rule(
 NO_USE_OF_IT: Final = Rule(
     "GPU1387",
     "error",
-    "A program on GPUs can use what its variables say.",
-    "It ends as it starts, or finds no network, no encoder or no place to write to, and the GPU "
-    "that it asked for is held all the while.",
+    "A program on GPUs can use what its variables and its command line say.",
+    "It ends as it starts, shares no GPU, or finds no network, no encoder or no place to write to, "
+    "and the GPU that it asked for is held all the while.",
     "https://docs.vllm.ai/en/stable/configuration/env_vars/",
 )
 ONE_NODE: Final = Rule(

@@ -9,6 +9,7 @@ it counts resources whose names end in `gpu`.
 from __future__ import annotations
 
 import re
+from math import prod
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.items import PART_OF_POD, RAY_JOB, Pointer, Workload
@@ -45,6 +46,8 @@ _CLUSTERS: Final[tuple[FieldPath, ...]] = (
 )
 """Where a RayCluster stands, in an object of its own, of a RayJob and of a RayService."""
 _SERVED: Final = ("spec", "serveConfigV2")
+_APPS: Final = "applications"
+_SPLIT: Final = ("tensor", "pipeline")
 _ENTRY: Final = "entrypointNumGpus"
 _CHOSEN: Final = ("clusterSelector", "ray.io/cluster")
 _VISIBLE: Final = ("NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
@@ -54,6 +57,9 @@ _OF_KUBERAY: Final = "config.samples.vllm.serve:model"
 """KubeRay's sample of vLLM, each of whose replicas has GPUs for TENSOR_PARALLELISM of one node
 (STRICT_PACK): ray-operator/config/samples/vllm/serve.py."""
 _PART: Final = re.compile(r"[0-9]*\.[0-9]*")
+_NVIDIAS: Final = re.compile(r"[A-Z][0-9]+[A-Z]*(?:-[0-9]+G)?")
+"""Names that Ray has for GPUs of NVIDIA, which no other accelerator's are like."""
+_GPUS: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?|\.[0-9]+")
 
 
 class _Group(NamedTuple):
@@ -263,27 +269,104 @@ def _entered(job: Pointer, clusters: Iterable[Sequence[_Group]]) -> Iterator[Pro
 
 
 def _served(groups: Sequence[_Group]) -> Iterator[Problem]:
-    """Actors of Ray Serve that no node of any group has the GPUs for."""
-    source = next(iter(groups)).workload.source
-    document, most = source.document, _most(groups)
+    """Actors of Ray Serve that no node of any group has the GPUs for, or not all of them."""
+    source, most = next(iter(groups)).workload.source, _most(groups)
+    document = source.document
     if not isinstance(document, Document) or most is None:
         return
     given = at(document.value, *_SERVED)
     inner = texts_within(document, _SERVED) if isinstance(given, str) else None
-    for config in inner.documents if inner else ():
-        for application in items(at(config.value, "applications")):
-            for deployment in items(at(application, "deployments")):
-                wanted = at(deployment, "ray_actor_options", "num_gpus")
-                if str(at(application, "import_path")).endswith(_OF_KUBERAY):
-                    wanted = at(application, "runtime_env", "env_vars", "TENSOR_PARALLELISM")
-                if _is_whole(wanted) and int(str(text(wanted))) > most:
-                    yield Problem(
-                        UNLIKE_RAY,
-                        source,
-                        _SERVED,
-                        f"The deployment {text(at(deployment, 'name'))} of {source.name} asks for "
-                        f"{text(wanted)} GPUs for each replica, and no node of Ray has more than "
-                        f"{most}.",
-                        "Ask for fewer, or give a worker group as many.",
-                        "error",
-                    )
+    applications = [
+        each for one in (inner.documents if inner else ()) for each in items(at(one.value, _APPS))
+    ]
+    actors = [each for application in applications for each in _actors(application)]
+    too_large = [each for each in actors if each.alone and each.gpus > most]
+    for each in too_large:
+        yield Problem(
+            UNLIKE_RAY,
+            source,
+            _SERVED,
+            f"The deployment {each.name} of {source.name} asks for {each.gpus:g} GPUs for each "
+            f"replica, and no node of Ray has more than {most}.",
+            "Ask for fewer, or give a worker group as many.",
+            "error",
+        )
+    total, all_of = sum(each.replicas * each.gpus for each in actors), _in_all(groups)
+    if all_of is not None and total > all_of and not too_large:
+        yield Problem(
+            UNLIKE_RAY,
+            source,
+            _SERVED,
+            f"The replicas of {' and '.join(each.name for each in actors if each.gpus)} take "
+            f"{total:g} GPUs from the start, and Ray's nodes of {source.name} have {all_of} at "
+            "most.",
+            "Let worker groups have more nodes (maxReplicas with enableInTreeAutoscaling, replicas "
+            "without), or start with fewer replicas.",
+            "error",
+        )
+
+
+class _Actor(NamedTuple):
+    """What a deployment of Ray Serve takes, as far as it is written: the program may ask too."""
+
+    name: Any
+    replicas: int
+    """How many there are from the start; 0 where the program says."""
+    gpus: float
+    """Of each."""
+    alone: bool = True
+    """Whether those have to be on one node."""
+
+
+def _actors(application: Any) -> Iterator[_Actor]:
+    """Those of an application, and of each model of `ray.serve.llm`, whose GPUs may be apart."""
+    of_vllm = str(at(application, "import_path")).endswith(_OF_KUBERAY)
+    for deployment in items(at(application, "deployments")):
+        wanted = at(deployment, "ray_actor_options", "num_gpus")
+        if of_vllm:
+            wanted = at(application, "runtime_env", "env_vars", "TENSOR_PARALLELISM")
+        yield _Actor(text(at(deployment, "name")), _replicas(deployment), _number(wanted))
+    for model in items(at(application, "args", "llm_configs")):
+        named = at(model, "model_loading_config", "model_id")
+        split = [at(model, "engine_kwargs", f"{each}_parallel_size") for each in _SPLIT]
+        gpus = prod(_number(each) or 1 for each in split)
+        is_other = any(at(model, each) for each in ("placement_group_config", "accelerator_config"))
+        of_nvidia = _NVIDIAS.fullmatch(str(at(model, "accelerator_type"))) and not is_other
+        replicas = _replicas(at(model, "deployment_config"))
+        yield _Actor(text(named), replicas, gpus if of_nvidia else 0, alone=False)
+
+
+def _number(value: Any) -> float:
+    """A number of GPUs; 0 for what is none, or not known."""
+    shown = "" if value is UNKNOWN else str(text(value))
+    return float(shown) if _GPUS.fullmatch(shown) else 0
+
+
+def _replicas(deployment: Any) -> int:
+    """How many replicas of a deployment Ray Serve makes at least."""
+    scaled = at(deployment, "autoscaling_config")
+    count = at(deployment, "num_replicas")
+    if isinstance(scaled, dict):
+        count = scaled.get("initial_replicas", scaled.get("min_replicas", 1))
+    return int(str(text(count))) if _is_whole(count) else 0
+
+
+def _in_all(groups: Sequence[_Group]) -> int | None:
+    """How many GPUs all nodes of a cluster of Ray have at most; None where that has no bound."""
+    value = getattr(next(iter(groups)).workload.source.document, "value", None)
+    scales = [at(value, *path, "enableInTreeAutoscaling") for path in _CLUSTERS]
+    total = 0
+    for group in groups:
+        spec, counted = at(value, *group.path), group.counted
+        if counted is None:
+            return None
+        if counted and group.path[-1] not in _HEADS:
+            least, most = spec.get("minReplicas", 0), spec.get("maxReplicas")
+            nodes = [most] if any(scales) else [least, spec.get("replicas", 0)]
+            counts = (*nodes, spec.get("numOfHosts", 1))
+            if not all(map(_is_whole, counts)):
+                return None
+            *nodes, hosts = (int(str(text(each))) for each in counts)
+            counted *= max(nodes) * hosts
+        total += counted
+    return total
