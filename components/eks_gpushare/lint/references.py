@@ -22,7 +22,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs, text
 from eks_gpushare.lint.changed_pods import changes_in
 from eks_gpushare.lint.node_classes import class_named, class_of
-from eks_gpushare.lint.one_cluster import is_one_cluster, once_of
+from eks_gpushare.lint.one_cluster import examples_apart, is_one_cluster, once_of
 from eks_gpushare.lint.rules.shell import BY_HAND
 from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
 from eks_gpushare.manifests.checks.charts.discovery import is_without_nfd
@@ -86,6 +86,11 @@ class Naming(NamedTuple):
     def is_one_cluster(self) -> bool:
         """Whether the files' folders are laid out as the parts of one cluster."""
         return sum(kind == _CLUSTER for kind, _ in self.named) <= 1 and is_one_cluster(self.once)
+
+    @property
+    def apart(self) -> frozenset[str]:
+        """Files of examples that need not be of the cluster whose parts the others are."""
+        return examples_apart(self.once)
 
     def references(self) -> dict[str, list[str]]:
         """The files that a file names something of, where only one has it, by its normal path."""

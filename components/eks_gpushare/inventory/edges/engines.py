@@ -48,9 +48,13 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
         every = [
             daemon
             for daemon in daemons(inventory, cluster)
-            if daemon.role == "plugin" and daemon.is_on is not None
+            if daemon.role == "plugin" and daemon.is_on is not None and _is_sure(daemon.item)
         ]
-        drivers = [release for release in inventory.of(Release, cluster) if gives_gpus(release)]
+        drivers = [
+            release
+            for release in inventory.of(Release, cluster)
+            if gives_gpus(release) and _is_sure(release)
+        ]
         declared = declared_nodes(inventory, cluster)
         if not declared:
             yield from _anywhere(every)
@@ -59,17 +63,23 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
         for kind in declared:
             here = [daemon for daemon in every if is_there(daemon, kind)]
             yield from _two(kind, here)
-            if here and drivers:
+            serving = [each for each in drivers if _serves(each, kind)]
+            if here and serving:
                 nodes = kind.nodes
                 yield Problem(
                     PLUGIN_AND_DRA,
-                    drivers[0].source,
+                    serving[0].source,
                     (),
-                    f"{at_start(here[0].title)} and {drivers[0].source.name} both give out the "
+                    f"{at_start(here[0].title)} and {serving[0].source.name} both give out the "
                     f"GPUs of {nodes.source.name}.",
                     "Keep one of the two off these nodes by labels and node selectors, or switch "
                     "off `resources.gpus.enabled` of the DRA driver.",
                 )
+
+
+def _is_sure(item: Item) -> bool:
+    """Whether it is there on no condition that is not known: of two such one may be the other's."""
+    return not getattr(item.source.document, "is_optional", False)
 
 
 def declared_nodes(inventory: Inventory, cluster: str) -> list[NodeKind]:
@@ -86,6 +96,13 @@ def is_there(daemon: Daemon, kind: NodeKind) -> bool:
     if daemon.of_operator and without_operands(kind.nodes) is not False:
         return False
     return landing(daemon.spec, kind.nodes.taints, kind.label_once_found).lands is True
+
+
+def _serves(driver: Release, kind: NodeKind) -> bool:
+    """Whether a DRA driver is for nodes, by their labels: most charts of it tolerate any taint."""
+    given = at(driver.values, "kubeletPlugin")
+    keeps = {key: at(given, key) for key in ("nodeSelector", "affinity") if at(given, key)}
+    return not keeps or landing(keeps, (), kind.label_once_found).lands is True
 
 
 def _anywhere(every: Sequence[Daemon]) -> Iterator[Problem]:
@@ -263,6 +280,7 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
         found: list[tuple[Item, str]] = [
             (release, what)
             for release in _of_one_operator(inventory.of(Release, cluster))
+            if _is_sure(release)
             for what in _engines_of(release, kinds)
         ]
         found += [

@@ -77,8 +77,9 @@ def karpenter(inventory: Inventory) -> Iterator[Judgement]:
         left: dict[tuple[int, str], list[Problem]] = {}
         hurts = _if_whole(inventory, cluster)
         for position, offer in enumerate(every):
-            is_told = offer.kind.nodes.provisioner == "karpenter" and offer.resources is not None
-            if is_told and offer.kind.nodes.advertised is None:
+            nodes = offer.kind.nodes
+            is_told = nodes.provisioner == "karpenter" and offer.resources is not None
+            if is_told and nodes.advertised is None and not nodes.is_static:
                 missing: Severity | None = None if overlays or inventory.complete else "warning"
                 for found in _pool(offer, meaning[position], missing):
                     if isinstance(found, _Untold):
