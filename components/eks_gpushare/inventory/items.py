@@ -135,14 +135,6 @@ class NodeSet(Named):
 
     None where it follows from the device plugin's configuration and the labels."""
 
-    @property
-    def is_static(self) -> bool:
-        """Whether Karpenter keeps as many as its NodePool says, whatever pods wait for.
-
-        https://karpenter.sh/docs/concepts/nodepools/#specreplicas
-        """
-        return self.provisioner == "karpenter" and self.most is not None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlay(Named):

@@ -63,18 +63,8 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
         for kind in declared:
             here = [daemon for daemon in every if is_there(daemon, kind)]
             yield from _two(kind, here)
-            serving = [each for each in drivers if _serves(each, kind)]
-            if here and serving:
-                nodes = kind.nodes
-                yield Problem(
-                    PLUGIN_AND_DRA,
-                    serving[0].source,
-                    (),
-                    f"{at_start(here[0].title)} and {serving[0].source.name} both give out the "
-                    f"GPUs of {nodes.source.name}.",
-                    "Keep one of the two off these nodes by labels and node selectors, or switch "
-                    "off `resources.gpus.enabled` of the DRA driver.",
-                )
+            for driver in drivers if here else ():
+                yield from _both(driver, here[0], kind)
 
 
 def _is_sure(item: Item) -> bool:
@@ -98,11 +88,24 @@ def is_there(daemon: Daemon, kind: NodeKind) -> bool:
     return landing(daemon.spec, kind.nodes.taints, kind.label_once_found).lands is True
 
 
-def _serves(driver: Release, kind: NodeKind) -> bool:
-    """Whether a DRA driver is for nodes, by their labels: most charts of it tolerate any taint."""
+def _both(driver: Release, plugin: Daemon, kind: NodeKind) -> Iterator[Judgement]:
+    """A DRA driver where a plugin is, by labels: most charts of it tolerate whatever taint."""
     given = at(driver.values, "kubeletPlugin")
     keeps = {key: at(given, key) for key in ("nodeSelector", "affinity") if at(given, key)}
-    return not keeps or landing(keeps, (), kind.label_once_found).lands is True
+    lands = landing(keeps, (), kind.label_once_found).lands if keeps else True
+    if lands is None:
+        what = f"whether {driver.source.name} is for {kind.nodes.source.name}"
+        yield NotSeen(PLUGIN_AND_DRA, driver.source, what)
+    elif lands:
+        yield Problem(
+            PLUGIN_AND_DRA,
+            driver.source,
+            (),
+            f"{at_start(plugin.title)} and {driver.source.name} both give out the GPUs of "
+            f"{kind.nodes.source.name}.",
+            "Keep one of the two off these nodes by labels and node selectors, or switch off "
+            "`resources.gpus.enabled` of the DRA driver.",
+        )
 
 
 def _anywhere(every: Sequence[Daemon]) -> Iterator[Problem]:

@@ -77,9 +77,8 @@ def karpenter(inventory: Inventory) -> Iterator[Judgement]:
         left: dict[tuple[int, str], list[Problem]] = {}
         hurts = _if_whole(inventory, cluster)
         for position, offer in enumerate(every):
-            nodes = offer.kind.nodes
-            is_told = nodes.provisioner == "karpenter" and offer.resources is not None
-            if is_told and nodes.advertised is None and not nodes.is_static:
+            is_told = offer.kind.nodes.provisioner == "karpenter" and offer.resources is not None
+            if is_told and offer.kind.nodes.advertised is None:
                 missing: Severity | None = None if overlays or inventory.complete else "warning"
                 for found in _pool(offer, meaning[position], missing):
                     if isinstance(found, _Untold):
@@ -124,8 +123,10 @@ def _pool(
 ) -> Iterator[Judgement | _Untold]:
     """Of files, overlays may be `missing`, unless there are some."""
     nodes, kind = offer.kind.nodes, offer.kind
-    if kind.type is None:
-        return
+    if nodes.most is UNKNOWN:
+        yield NotSeen(NOT_PROMISED, nodes.source, f"whether {nodes.source.name} is static")
+    if kind.type is None or nodes.most is not None:
+        return  # of a static pool Karpenter keeps as many nodes, whatever pods wait for
     verdicts = [
         (overlay, meets_requirements(overlay.requirements, kind.label)) for overlay in overlays
     ]

@@ -1,0 +1,256 @@
+"""Of repositories that look wrong and are right: what was said of them, each class in own words."""
+
+from __future__ import annotations
+
+import pytest
+from linted import said
+
+OPERATOR = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: gpu-operator, namespace: gpu}
+spec:
+  chart:
+    spec: {chart: gpu-operator, version: v25.10.0, sourceRef: {kind: HelmRepository, name: nvidia}}
+  values: {driver: {enabled: false}, toolkit: {enabled: false}}
+"""
+PLUGIN = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: nvdp, namespace: gpu}
+spec:
+  chart:
+    spec: {chart: nvidia-device-plugin, version: 0.17.4, sourceRef: {kind: HelmRepository, name: p}}
+"""
+TAKES = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [%s]\n"
+FLUX = """\
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: gpu, namespace: flux-system}
+spec: {path: PATH, prune: true, interval: 1h, sourceRef: {kind: GitRepository, name: flux-system}}
+"""
+TREE = {
+    "infrastructure/gpu-operator/kustomization.yaml": TAKES % "release.yaml",
+    "infrastructure/gpu-operator/release.yaml": OPERATOR,
+    "infrastructure/device-plugin/kustomization.yaml": TAKES % "release.yaml",
+    "infrastructure/device-plugin/release.yaml": PLUGIN,
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "wrong"),
+    [
+        ({}, True),
+        ({"clusters/gpu.yaml": FLUX.replace("PATH", "./infrastructure/gpu-operator")}, False),
+        ({"clusters/gpu.yaml": FLUX.replace("PATH", "./infrastructure")}, True),
+        ({"clusters/gpu.yaml": FLUX.replace("PATH", "./elsewhere")}, True),
+        ({"infrastructure/kustomization.yaml": TAKES % "gpu-operator"}, False),
+        ({"infrastructure/kustomization.yaml": TAKES % "gpu-operator, device-plugin"}, True),
+        ({"apps/kustomization.yaml": TAKES % "../infrastructure/gpu-operator"}, True),
+    ],
+)
+def test_what_nothing_takes_in_beside_what_is_taken_is_of_no_cluster(
+    more: dict[str, str], wrong: bool
+) -> None:
+    assert ("GPU1185" in said(TREE | more)) is wrong
+
+
+def test_folders_at_the_top_need_no_application() -> None:
+    files = {name.removeprefix("infrastructure/"): text for name, text in TREE.items()}
+
+    assert "GPU1185" in said(files | {"flux/a.yaml": FLUX.replace("PATH", "./gpu-operator")})
+
+
+CHART = """\
+apiVersion: v2
+name: base
+version: 1.0.0
+dependencies:
+  - {name: gpu-operator, version: v25.10.0, repository: "https://helm.ngc.nvidia.com/nvidia",
+     condition: gpu-operator.enabled}
+  - {name: nvidia-device-plugin, version: 0.17.4, condition: nvidia-device-plugin.enabled,
+     repository: "https://nvidia.github.io/k8s-device-plugin"}
+"""
+SWITCHES = "gpu-operator: {enabled: %s, driver: {}}\nnvidia-device-plugin: {enabled: %s, gfd: {}}\n"
+GROUP = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: c, region: us-east-1, version: "1.34"}
+managedNodeGroups:
+  - {name: l4, instanceType: g6.2xlarge, amiFamily: AmazonLinux2023, minSize: 1, maxSize: 1,
+     labels: {nvidia.com/gpu.present: "true"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "codes"),
+    [
+        ({"values.yaml": ("true", "false")}, {"GPU1180"}),
+        ({"values.yaml": ("true", "true")}, {"GPU1180", "GPU1185"}),
+        ({"values.yaml": ("true", "false"), "values-eks.yaml": ("false", "true")}, set()),
+        ({"values.yaml": ("true", "true"), "values-eks.yaml": ("true", "false")}, {"GPU1180"}),
+        ({"values.yaml": ("true", "true"), "values_a.yml": ("true", "true")}, None),
+        ({"values.yaml": ("true", "true"), "values-$E.yaml": ("$A", "false")}, None),
+    ],
+)
+def test_of_charts_that_values_switch_otherwise_nothing_follows_elsewhere(
+    files: dict[str, tuple[str, str]], codes: set[str] | None
+) -> None:
+    given = {name: SWITCHES % switches for name, switches in files.items()}
+    found = set(said({"Chart.yaml": CHART, "eks/group.yaml": GROUP, **given}))
+
+    wanted = {"GPU1180", "GPU1185"} if codes is None else codes
+    assert found & {"GPU1180", "GPU1185"} == wanted
+
+
+RELEASES = """\
+variable "operator" {
+  type    = bool
+  default = true
+}
+variable "plugin" {
+  type    = bool
+  default = true
+}
+resource "helm_release" "operator" {
+  count      = var.operator ? 1 : 0
+  name       = "gpu-operator"
+  repository = "https://helm.ngc.nvidia.com/nvidia"
+  chart      = "gpu-operator"
+  version    = "v25.10.0"
+}
+resource "helm_release" "plugin" {
+  count      = var.plugin ? 1 : 0
+  name       = "nvdp"
+  repository = "https://nvidia.github.io/k8s-device-plugin"
+  chart      = "nvidia-device-plugin"
+  version    = "0.17.4"
+}
+resource "helm_release" "exporter" {
+  count      = var.plugin ? 1 : 0
+  name       = "dcgm"
+  repository = "https://nvidia.github.io/dcgm-exporter/helm-charts"
+  chart      = "dcgm-exporter"
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "wrong"),
+    [
+        ({}, True),
+        ({"one.tfvars": "plugin = true\n"}, True),
+        ({"clusters/one.tfvars": "plugin = false\n"}, False),
+        (
+            {"clusters/one.tfvars": "plugin = false\n", "clusters/b.tfvars": "operator = false"},
+            False,
+        ),
+    ],
+)
+def test_two_of_which_one_is_there_on_a_condition_need_not_meet(
+    files: dict[str, str], wrong: bool
+) -> None:
+    found = said({"main.tf": RELEASES, **files})
+
+    assert ("GPU1185" in found) is wrong
+    assert ("GPU1187" in found) is wrong
+
+
+POOL = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: l4}
+spec:
+  REPLICAS
+  limits: {nodes: 4}
+  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 1h}
+  template:
+    metadata: {labels: {nvidia.com/gpu.present: "true", LABEL}}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: gpu}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [g6.2xlarge]}
+"""
+SHARED = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: nvdp, namespace: gpu}
+spec:
+  chart: {spec: {chart: nvidia-device-plugin, version: 0.17.4, sourceRef: {name: p}}}
+  values:
+    config:
+      map:
+        a: |
+          version: v1
+          sharing:
+            timeSlicing: {renameByDefault: true, resources: [{name: nvidia.com/gpu, replicas: 4}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("replicas", "wrong"), [("weight: 1", True), ("replicas: 2", False), ("replicas: $N", False)]
+)
+def test_a_pool_of_a_fixed_size_waits_for_no_pods(replicas: str, wrong: bool) -> None:
+    pool = POOL.replace("REPLICAS", replicas).replace("LABEL", "a: b")
+
+    assert ("GPU1141" in said({"pool.yaml": pool, "plugin.yaml": SHARED})) is wrong
+
+
+@pytest.mark.parametrize(
+    ("label", "wrong"),
+    [
+        ("nvidia.com/gpu.product: NVIDIA-L4", False),
+        ("nvidia.com/gpu.product: NVIDIA-L40S", True),
+        ("nvidia.com/gpu.count: '1'", False),
+        ("nvidia.com/gpu.count: '4'", True),
+    ],
+)
+def test_karpenter_may_be_told_the_product_that_nodes_will_have(label: str, wrong: bool) -> None:
+    pool = POOL.replace("REPLICAS", "weight: 1").replace("LABEL", label)
+
+    assert ("GPU1077" in said({"pool.yaml": pool})) is wrong
+
+
+TWO_GROUPS = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: c, region: us-east-1, version: "1.35"}
+managedNodeGroups:
+  - {name: a, instanceType: g6.2xlarge, minSize: 1, maxSize: 1, labels: {stack: plugin}}
+  - {name: b, instanceType: g6.2xlarge, minSize: 1, maxSize: 1, labels: {stack: dra}}
+"""
+INSTALLS = """\
+helm install nvdp nvidia-device-plugin --repo https://nvidia.github.io/k8s-device-plugin -f p.yaml
+helm install dra nvidia-dra-driver-gpu --repo https://helm.ngc.nvidia.com/nvidia -f d.yaml
+"""
+DRIVER = "gpuResourcesEnabledOverride: true\nkubeletPlugin: {%s}\n"
+
+
+@pytest.mark.parametrize(
+    ("kept_to", "wrong"),
+    [
+        ("nodeSelector: {stack: dra}", False),
+        ("nodeSelector: {stack: plugin}", True),
+        ("", True),
+        ("nodeSelector: $SELECTOR", False),
+    ],
+)
+def test_the_driver_for_claims_may_keep_to_nodes_of_its_own(kept_to: str, wrong: bool) -> None:
+    files = {
+        "cluster.yaml": TWO_GROUPS,
+        "install.sh": INSTALLS,
+        "p.yaml": "nodeSelector: {stack: plugin}\naffinity: {nodeAffinity: null}\n",
+        "d.yaml": DRIVER % kept_to,
+    }
+
+    assert ("GPU1186" in said(files)) is wrong
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"), [("{10: [a.*]}", False), ("|-\n  10:\n    - a.*", False), ("[a.*]", True)]
+)
+def test_priorities_of_the_autoscalers_chart_may_be_a_text(given: str, wrong: bool) -> None:
+    values = f"extraArgs: {{expander: priority}}\nexpanderPriorities: {given}\n"
+    values += "autoDiscovery: {clusterName: c}\nawsRegion: us-east-1\n"
+
+    assert ("GPU1036" in said({"cluster-autoscaler.yaml": values})) is wrong
