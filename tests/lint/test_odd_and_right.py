@@ -254,3 +254,136 @@ def test_priorities_of_the_autoscalers_chart_may_be_a_text(given: str, wrong: bo
     values += "autoDiscovery: {clusterName: c}\nawsRegion: us-east-1\n"
 
     assert ("GPU1036" in said({"cluster-autoscaler.yaml": values})) is wrong
+
+
+STATIC = (
+    "https://raw.githubusercontent.com/NVIDIA/k8s-device-plugin/v0.16.2/deployments/static/"
+    "nvidia-device-plugin.yml"
+)
+BEFORE = f"kubectl apply -f {STATIC}\n"
+AFTER = "helm install gpu-operator nvidia/gpu-operator -n gpu-operator --set driver.enabled=false\n"
+
+
+@pytest.mark.parametrize(
+    ("between", "wrong"),
+    [
+        ("", True),
+        (f"kubectl delete -f {STATIC} --ignore-not-found\n", False),
+        ("kubectl -n kube-system delete daemonset nvidia-device-plugin-daemonset\n", False),
+        ("kubectl -n kube-system delete ds other\n", True),
+        ("kubectl delete -f other.yaml\n", True),
+        ("helm uninstall gpu-operator -n gpu-operator\n", False),
+        (f"helm delete gpu-operator\nkubectl delete -f {STATIC}\n", True),
+    ],
+)
+def test_what_a_script_takes_away_is_there_no_more(between: str, wrong: bool) -> None:
+    assert ("GPU1185" in said({"install.sh": BEFORE + between + AFTER})) is wrong
+    assert ("GPU1185" in said({"1.sh": BEFORE, "2.sh": between + AFTER})) is wrong
+
+
+def group(user_data: str) -> str:
+    """A managed node group with GPUs without a type of images."""
+    return f"""\
+resource "aws_launch_template" "gpu" {{
+  name      = "gpu"
+  user_data = base64encode("{user_data}")
+}}
+resource "aws_eks_node_group" "gpu" {{
+  cluster_name    = "c"
+  node_group_name = "gpu"
+  node_role_arn   = "arn:aws:iam::111122223333:role/node"
+  subnet_ids      = ["subnet-1"]
+  instance_types  = ["g5.xlarge"]
+  scaling_config {{
+    min_size     = 1
+    max_size     = 1
+    desired_size = 1
+  }}
+  launch_template {{
+    id      = aws_launch_template.gpu.id
+    version = 1
+  }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("user_data", "wrong"), [("yum install -y nvidia-driver", False), ("echo hello", True)]
+)
+def test_nodes_may_get_their_driver_as_they_boot(user_data: str, wrong: bool) -> None:
+    assert ("GPU1182" in said({"main.tf": group(user_data)})) is wrong
+
+
+CPU_GROUP = """\
+variable "gpus" {
+  type    = bool
+  default = GPUS
+}
+resource "aws_eks_cluster" "c" {
+  name     = "c"
+  role_arn = "arn:aws:iam::111122223333:role/cluster"
+  vpc_config { subnet_ids = ["subnet-1"] }
+  MORE
+}
+resource "aws_eks_node_group" "a" {
+  cluster_name    = aws_eks_cluster.c.name
+  node_role_arn   = "arn:aws:iam::111122223333:role/node"
+  subnet_ids      = ["subnet-1"]
+  instance_types  = ["m5.large"]
+  scaling_config {
+    min_size     = 1
+    max_size     = 1
+    desired_size = 1
+  }
+}
+resource "aws_eks_node_group" "b" {
+  count           = var.gpus ? 1 : 0
+  cluster_name    = aws_eks_cluster.c.name
+  node_role_arn   = "arn:aws:iam::111122223333:role/node"
+  subnet_ids      = ["subnet-1"]
+  instance_types  = ["TYPE"]
+  ami_type        = "AL2023_x86_64_NVIDIA"
+  scaling_config {
+    min_size     = 1
+    max_size     = 1
+    desired_size = 1
+  }
+}
+"""
+HYBRID = 'remote_network_config { remote_node_networks { cidrs = ["10.80.0.0/16"] } }'
+ONE_GPU = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: test}
+spec:
+  SELECTS
+  containers: [{name: a, image: "x:1", resources: {limits: {nvidia.com/gpu: 1}}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("gpus", "kind", "more", "wrong"),
+    [
+        ("false", "m5.large", "", True),
+        ("false", "g5.xlarge", "", False),
+        ("false", "m5.large", HYBRID, False),
+        ("true", "g5.xlarge", "", False),
+    ],
+)
+def test_nodes_with_gpus_may_be_switched_off_or_not_of_aws(
+    gpus: str, kind: str, more: str, wrong: bool
+) -> None:
+    root = CPU_GROUP.replace("GPUS", gpus).replace("TYPE", kind).replace("MORE", more)
+    files = {"main.tf": root, "pod.yaml": ONE_GPU.replace("SELECTS", "restartPolicy: Never")}
+
+    assert ("GPU1253" in said(files)) is wrong
+
+
+@pytest.mark.parametrize(
+    ("label", "wrong"), [("cloud.google.com/gke-accelerator", False), ("example.com/gpu", True)]
+)
+def test_labels_of_another_cloud_are_of_another_cluster(label: str, wrong: bool) -> None:
+    root = CPU_GROUP.replace("GPUS", "true").replace("TYPE", "g5.xlarge").replace("MORE", "")
+    pod = ONE_GPU.replace("SELECTS", f"nodeSelector: {{{label}: nvidia-tesla-a100}}")
+
+    assert ("GPU1112" in said({"main.tf": root, "pod.yaml": pod})) is wrong

@@ -247,6 +247,11 @@ ADDRESS = "address"
 """In its spec, what Terraform calls the role."""
 APPLIED = "AppliedFolder"
 """The kind of a pointer that stands for a folder of manifests that a script applies at once."""
+OTHER_NODES = "OtherNodes"
+"""The kind of a pointer that stands for nodes that a cluster may have besides: those of a group
+that is switched off where it stands, and hybrid ones."""
+REMOVED = "Removed"
+"""The kind of a pointer that stands for what a script takes away: a DaemonSet or a release."""
 SERVICE_ACCOUNT = "ServiceAccount"
 ROLE_ANNOTATION = "eks.amazonaws.com/role-arn"
 """The annotation by which it names its role of AWS:

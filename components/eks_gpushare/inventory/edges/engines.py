@@ -11,7 +11,7 @@ from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.bottlerocket import nvidia_settings, runs_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons
-from eks_gpushare.inventory.items import DeviceClaim, Release, Workload
+from eks_gpushare.inventory.items import REMOVED, DeviceClaim, Pointer, Release, Workload
 from eks_gpushare.inventory.matching import is_tolerated, never_meet
 from eks_gpushare.inventory.node_agent import engine_tolerations
 from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
@@ -45,16 +45,9 @@ DRIVER_CHARTS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
 def plugins(inventory: Inventory) -> Iterator[Judgement]:
     """Device plugins of charts and manifests, of the operating system, and DRA drivers."""
     for cluster in inventory.clusters():
-        every = [
-            daemon
-            for daemon in daemons(inventory, cluster)
-            if daemon.role == "plugin" and daemon.is_on is not None and _is_sure(daemon.item)
-        ]
-        drivers = [
-            release
-            for release in inventory.of(Release, cluster)
-            if gives_gpus(release) and _is_sure(release)
-        ]
+        every = _plugins(inventory, cluster)
+        releases = filter(_is_sure, inventory.of(Release, cluster))
+        drivers = [release for release in releases if gives_gpus(release)]
         declared = declared_nodes(inventory, cluster)
         if not declared:
             yield from _anywhere(every)
@@ -65,6 +58,14 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
             yield from _two(kind, here)
             for driver in drivers if here else ():
                 yield from _both(driver, here[0], kind)
+
+
+def _plugins(inventory: Inventory, cluster: str) -> list[Daemon]:
+    """Those that no script takes away; all of them where all are, as by one that clears up."""
+    plugins = [each for each in daemons(inventory, cluster) if each.role == "plugin"]
+    sure = [each for each in plugins if each.is_on is not None and _is_sure(each.item)]
+    gone = {each.name for each in inventory.of(Pointer) if each.kind == REMOVED}
+    return [each for each in sure if each.item.name not in gone] or sure
 
 
 def _is_sure(item: Item) -> bool:

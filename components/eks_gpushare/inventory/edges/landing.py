@@ -32,8 +32,11 @@ NOT_ADVERTISED = rule_of("GPU1110")
 PODS_KEPT_OUT = rule_of("GPU1111")
 ELSEWHERE = rule_of("GPU1112")
 
-_VIRTUAL = ("liqo.io/", "virtual-kubelet", "virtual-node")
-"""Signs of labels of nodes that stand for another cluster's."""
+_VIRTUAL = (
+    *("liqo.io/", "virtual-kubelet", "virtual-node"),
+    *("cloud.google.com/", "kubernetes.azure.com/", "oci.oraclecloud.com/"),
+)
+"""Signs of labels of nodes that stand for another cluster's, or that are of another cloud."""
 _MOST_TYPES = 5
 """Instance types that a message lists."""
 

@@ -10,6 +10,7 @@ from eks_gpushare.inventory.capacity import bought_as
 from eks_gpushare.inventory.items import (
     CLUSTER_VERSION,
     NODE_ROLE,
+    OTHER_NODES,
     SERVICE_QUOTA,
     NodeSet,
     Pointer,
@@ -17,6 +18,7 @@ from eks_gpushare.inventory.items import (
 )
 from eks_gpushare.inventory.launches import with_disk
 from eks_gpushare.inventory.node_agent import agents
+from eks_gpushare.inventory.nodes import has_gpus
 from eks_gpushare.inventory.scaling_groups import promised
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
@@ -117,7 +119,7 @@ def read_resources(
         source = Source(address, document, place)
         if kind in (terraform_groups.NODE_GROUP, terraform_groups.KIND):
             nodes, problems = _nodes(source, kind, given, templates)
-            found += nodes if is_there else []
+            found += nodes if is_there else _switched_off(nodes)
             judgements += problems
         elif not is_there:
             continue
@@ -133,6 +135,8 @@ def read_resources(
             judgements += cluster_rules(source, known)
             name = text(at(given, "version"), "")
             found.append(Pointer(source=source, kind=CLUSTER_VERSION, name=name, spec=given))
+            if at(given, "remote_network_config"):
+                found.append(Pointer(source=source, kind=OTHER_NODES, name=address))
         else:
             read = _object(document, place, source, kind, given)
             found += read.items
@@ -149,6 +153,13 @@ def read_resources(
     )
     found += role_trusts(there, configuration)
     return Read(list(with_tags(found, every, configuration)), judgements, inner)
+
+
+def _switched_off(groups: Iterable[NodeSet]) -> Iterator[Pointer]:
+    """What stands for groups with GPUs that a condition leaves out."""
+    for nodes in groups:
+        if has_gpus(nodes):
+            yield Pointer(source=nodes.source, kind=OTHER_NODES, name=nodes.source.name)
 
 
 def _nodes(
