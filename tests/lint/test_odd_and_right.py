@@ -37,10 +37,30 @@ TREE = {
 }
 
 
+SET = """\
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: all, namespace: argocd}
+spec:
+  generators:
+    - git: {repoURL: "https://example.com/a", directories: [{path: "infrastructure/*"}LEFT]}
+  template:
+    metadata: {name: "{{path.basename}}"}
+    spec:
+      source: {path: "{{path}}"}
+      destination: {server: "https://kubernetes.default.svc"}
+"""
+LEFT = ", {path: infrastructure/device-plugin, exclude: true}"
+BOTH = FLUX.replace("PATH", "./infrastructure/gpu-operator") + "---\n" + FLUX
+
+
 @pytest.mark.parametrize(
     ("more", "wrong"),
     [
         ({}, True),
+        ({"argo/set.yaml": SET.replace("LEFT", "")}, True),
+        ({"argo/set.yaml": SET.replace("LEFT", LEFT)}, False),
+        ({"clusters/gpu.yaml": BOTH.replace("PATH", "./infrastructure")}, True),
         ({"clusters/gpu.yaml": FLUX.replace("PATH", "./infrastructure/gpu-operator")}, False),
         ({"clusters/gpu.yaml": FLUX.replace("PATH", "./infrastructure")}, True),
         ({"clusters/gpu.yaml": FLUX.replace("PATH", "./elsewhere")}, True),
@@ -101,6 +121,18 @@ def test_of_charts_that_values_switch_otherwise_nothing_follows_elsewhere(
 
     wanted = {"GPU1180", "GPU1185"} if codes is None else codes
     assert found & {"GPU1180", "GPU1185"} == wanted
+
+
+@pytest.mark.parametrize(("over", "wrong"), [("{driver: {}}", True), ("{enabled: false}", False)])
+def test_files_of_values_go_over_the_charts_own(over: str, wrong: bool) -> None:
+    files = {
+        "Chart.yaml": CHART,
+        "values.yaml": SWITCHES % ("true", "false"),
+        "values-eks.yaml": f"gpu-operator: {over}\n",
+        "eks/group.yaml": GROUP,
+    }
+
+    assert ("GPU1180" in said(files)) is wrong
 
 
 RELEASES = """\

@@ -9,23 +9,28 @@ from eks_gpushare.manifests.folders import folders_above, meant_in
 from eks_gpushare.manifests.kustomize import tops_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 
 def left_out(
     applied: Mapping[str, Sequence[str]], kustomizations: Mapping[str, frozenset[str]]
 ) -> frozenset[str]:
-    """Files of kustomizations that no application names, where applications name such beside them.
+    """Files of kustomizations beside one that an application names, or that of the folder above.
 
-    So are those that the kustomization of the folder above leaves out, and takes others. Nothing is
-    told of folders at the top, which have whatever a repository is made of.
+    What is named itself is among them, and joined with what names it all the same. Nothing is told
+    of folders at the top, which have whatever a repository is made of.
 
     Args:
         applied: Folders that applications of a file name, by the normal path of the file.
         kustomizations: Files that are kustomizations, each with all that it is built of.
     """
     every = {above for file in kustomizations for above in folders_above(posixpath.dirname(file))}
-    named = set(_named(applied, every))
+    named = {
+        meant
+        for file, folders in applied.items()
+        for folder in folders
+        for meant in meant_in(file, folder, (), every)
+    }
     inner = {
         posixpath.dirname(file)
         for other, files in kustomizations.items()
@@ -33,19 +38,10 @@ def left_out(
         if file.startswith(f"{posixpath.dirname(other)}/") and file != other
     }
     beside = {posixpath.dirname(folder) for folder in named | inner} - {"", "."}
-    found = frozenset[str]()
-    for file in tops_of(kustomizations):
-        folder = posixpath.dirname(file)
-        is_named = not named.isdisjoint(folders_above(folder)) or any(
-            each.startswith(f"{folder}/") for each in named | inner
+    return frozenset[str]().union(
+        *(
+            kustomizations[file]
+            for file in tops_of(kustomizations)
+            if posixpath.dirname(posixpath.dirname(file)) in beside
         )
-        if posixpath.dirname(folder) in beside and not is_named:
-            found |= kustomizations[file]
-    return found
-
-
-def _named(applied: Mapping[str, Sequence[str]], every: set[str]) -> Iterable[str]:
-    for file, folders in applied.items():
-        without = [each for each in folders if each.startswith("!")]
-        for each in folders:
-            yield from meant_in(file, each, without, every)
+    )

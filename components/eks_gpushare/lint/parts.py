@@ -114,7 +114,7 @@ class Links:
         for file, named in self._named.items():
             for path in named:
                 # A folder that is given stands among the files too, for what is said of it.
-                joined.join((file, path, *self._folders.get(path, ())[:1]))
+                joined.join((file, path, *self._folders.get(path, ())))
         for file, tail in self._units.items():
             meant = (each for each in self._folders if f"/{each}".endswith(f"/{tail}"))
             joined.join((file, *(self._folders[each][0] for each in meant)))

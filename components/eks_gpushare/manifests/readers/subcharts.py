@@ -102,12 +102,13 @@ def _values_of(
     for file in files:
         folder, name = posixpath.split(posixpath.normpath(file.name))
         if folder in folders and _OF_VALUES.fullmatch(name):
-            for document in read_texts(file.text, file.name).documents[:1]:
-                if isinstance(document.value, dict):
-                    if name in _OWN:
-                        own[folder] = document.value
-                    else:
-                        others.setdefault(folder, []).append(document.value)
+            for document in read_texts(file.text, file.name).documents:
+                if not isinstance(document.value, dict):
+                    continue
+                if name in _OWN:
+                    own[folder] = document.value
+                else:
+                    others.setdefault(folder, []).append(document.value)
     return {
         folder: [
             own.get(folder, {}),
