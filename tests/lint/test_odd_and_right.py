@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from linted import said
+from linted import every, said
 
 OPERATOR = """\
 apiVersion: helm.toolkit.fluxcd.io/v2
@@ -29,12 +29,18 @@ kind: Kustomization
 metadata: {name: gpu, namespace: flux-system}
 spec: {path: PATH, prune: true, interval: 1h, sourceRef: {kind: GitRepository, name: flux-system}}
 """
+TWO = (OPERATOR, PLUGIN)
 TREE = {
     "infrastructure/gpu-operator/kustomization.yaml": TAKES % "release.yaml",
     "infrastructure/gpu-operator/release.yaml": OPERATOR,
     "infrastructure/device-plugin/kustomization.yaml": TAKES % "release.yaml",
     "infrastructure/device-plugin/release.yaml": PLUGIN,
 }
+
+
+def severities(files: dict[str, str]) -> list[str]:
+    """Those of GPU1185, notes among them."""
+    return [each.severity for each in every(files.items()) if each.code == "GPU1185"]
 
 
 SET = """\
@@ -72,13 +78,22 @@ BOTH = FLUX.replace("PATH", "./infrastructure/gpu-operator") + "---\n" + FLUX
 def test_what_nothing_takes_in_beside_what_is_taken_is_of_no_cluster(
     more: dict[str, str], wrong: bool
 ) -> None:
-    assert ("GPU1185" in said(TREE | more)) is wrong
+    assert bool(severities(TREE | more)) is wrong
 
 
 def test_folders_at_the_top_need_no_application() -> None:
     files = {name.removeprefix("infrastructure/"): text for name, text in TREE.items()}
 
-    assert "GPU1185" in said(files | {"flux/a.yaml": FLUX.replace("PATH", "./gpu-operator")})
+    assert severities(files | {"flux/a.yaml": FLUX.replace("PATH", "./gpu-operator")}) == ["info"]
+
+
+def test_two_of_what_is_there_once_are_a_note_where_a_layout_joins_them() -> None:
+    both = {f"infrastructure/gpu/{number}.yaml": text for number, text in enumerate(TWO)}
+    apps = {"apps/plugin.yaml": "a: b\n"}
+
+    assert severities(TREE) == ["info"]
+    assert severities(both | apps) == ["warning"]
+    assert severities(both | {"karpenter/pool.yaml": POOL}) == ["warning"]
 
 
 CHART = """\

@@ -19,6 +19,7 @@ from eks_gpushare.inventory.items import (
 from eks_gpushare.inventory.launches import with_disk
 from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.nodes import has_gpus
+from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.scaling_groups import promised
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
@@ -120,7 +121,7 @@ def read_resources(
         if kind in (terraform_groups.NODE_GROUP, terraform_groups.KIND):
             nodes, problems = _nodes(source, kind, given, templates)
             found += nodes if is_there else _switched_off(nodes)
-            judgements += problems
+            judgements += problems if is_there else map(_latent, problems)
         elif not is_there:
             continue
         elif kind == "aws_servicequotas_service_quota":
@@ -153,6 +154,11 @@ def read_resources(
     )
     found += role_trusts(there, configuration)
     return Read(list(with_tags(found, every, configuration)), judgements, inner)
+
+
+def _latent(judgement: Judgement) -> Judgement:
+    """A note, of a group that is not made: it would be wrong if it were."""
+    return replace(judgement, severity="info") if isinstance(judgement, Problem) else judgement
 
 
 def _switched_off(groups: Iterable[NodeSet]) -> Iterator[Pointer]:
