@@ -195,6 +195,8 @@ class Workload(Namespaced):
     """The pod's spec."""
     spec_path: FieldPath = ()
     """Its place below `source.path`: `("spec", "template", "spec")`."""
+    changed_by: str = ""
+    """The policy that writes some of its spec as pods are made; empty if that is as it stands."""
 
 
 PROMISED = "QueuePromise"
