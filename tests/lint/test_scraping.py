@@ -67,6 +67,7 @@ def codes(*texts: str, name: str = "a.yaml") -> list[str]:
 EXPORTER = "serviceMonitor: {enabled: true}"
 TAKEN = "serviceMonitor: {enabled: true, additionalLabels: {release: own}}"
 STACK = "kube-prometheus-stack"
+JOBS = "additionalScrapeConfigs: [{job_name: gpus}]"
 
 
 @pytest.mark.parametrize(
@@ -97,6 +98,8 @@ def test_a_monitor_that_no_server_takes(texts: tuple[str, ...]) -> None:
     "texts",
     [
         (monitor(),),
+        (release(STACK, f"prometheus: {{prometheusSpec: {{{JOBS}}}}}"), monitor("release: other")),
+        (server(f"{SELECTOR}, {JOBS}"), monitor()),
         (server(), monitor("release: own")),
         (server(), monitor("release: $NAME")),
         (server(), monitor(name="a")),  # of something else

@@ -88,7 +88,8 @@ def scraping(inventory: Inventory) -> Iterator[Judgement]:
         ]
         if not monitors:
             continue
-        yield from _unselected(inventory, cluster, monitors)
+        if not _scrapes_otherwise(inventory, cluster):
+            yield from _unselected(inventory, cluster, monitors)
         exporters = [each for each in monitors if each.of_dcgm]
         taken = {_takes_over(each) for each in exporters}
         # A scrape that is written out may be of the exporter too, with labels as it says itself.
