@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
-from linted import every, said
+from linted import every, found_in_parts, said
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OPERATOR = """\
 apiVersion: helm.toolkit.fluxcd.io/v2
@@ -434,3 +439,54 @@ def test_labels_of_another_cloud_are_of_another_cluster(label: str, wrong: bool)
     pod = ONE_GPU.replace("SELECTS", f"nodeSelector: {{{label}: nvidia-tesla-a100}}")
 
     assert ("GPU1112" in said({"main.tf": root, "pod.yaml": pod})) is wrong
+
+
+NODES_OF = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: NAME, region: us-east-1, version: "1.34"}
+managedNodeGroups:
+  - {name: gpu, instanceType: TYPE, amiFamily: AmazonLinux2023, minSize: 1, maxSize: 1}
+"""
+ON_ANY = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: model, namespace: ml}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: model}}
+  template:
+    metadata: {labels: {app: model}}
+    spec:
+      containers:
+        - name: a
+          image: x:1
+          resources:
+            requests: {memory: 60Gi, nvidia.com/gpu: 1}
+            limits: {memory: 60Gi, nvidia.com/gpu: 1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "name", "kind", "wrong"),
+    [
+        ("infra/cluster.yaml", "big", "g6e.12xlarge", False),
+        ("cluster.yaml", "big", "g6e.12xlarge", False),
+        ("infra/cluster.yaml", "small", "g6e.12xlarge", True),
+        ("infra/cluster.yaml", "cpu", "m7i.large", True),
+        ("elsewhere/cluster.yaml", "big", "g6e.12xlarge", True),
+    ],
+)
+def test_pods_may_be_for_a_cluster_of_a_folder_above(
+    other: str, name: str, kind: str, wrong: bool, tmp_path: Path
+) -> None:
+    files = {
+        other: NODES_OF.replace("NAME", name).replace("TYPE", kind),
+        "infra/k8s/gpu.yaml": NODES_OF.replace("NAME", "small").replace("TYPE", "g5.xlarge"),
+        "infra/k8s/model.yaml": ON_ANY,
+    }
+
+    assert ("GPU1202" in said(files)) is wrong
+    assert ("GPU1243" in said(files)) is wrong
+    in_parts = {each.code for each in found_in_parts(tmp_path, files) if each.severity != "info"}
+    assert ("GPU1202" in in_parts) is wrong
