@@ -490,3 +490,149 @@ def test_pods_may_be_for_a_cluster_of_a_folder_above(
     assert ("GPU1243" in said(files)) is wrong
     in_parts = {each.code for each in found_in_parts(tmp_path, files) if each.severity != "info"}
     assert ("GPU1202" in in_parts) is wrong
+
+
+OLD_POOL = """\
+apiVersion: karpenter.sh/v1alpha5
+kind: Provisioner
+metadata: {name: gpu}
+spec:
+  requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [g5.xlarge]}]
+  limits: {resources: {cpu: 100}}
+  ttlSecondsAfterEmpty: 30
+  providerRef: {name: gpu}
+"""
+RENDERED = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: karpenter, namespace: karpenter}
+spec:
+  selector: {matchLabels: {app: karpenter}}
+  template:
+    metadata: {labels: {app: karpenter}}
+    spec: {containers: [{name: controller, image: "public.ecr.aws/karpenter/controller:VERSION"}]}
+"""
+BY_EKSCTL = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: c, region: us-east-1}
+karpenter: {version: VERSION}
+"""
+BY_ADDONS = """\
+module "addons" {
+  source           = "aws-ia/eks-blueprints-addons/aws"
+  version          = "~> 1.14"
+  cluster_name     = "c"
+  enable_karpenter = true
+  VERSION
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "wrong"),
+    [
+        ("karpenter.yaml", RENDERED.replace("VERSION", "v0.27.0@sha256:00"), False),
+        ("karpenter.yaml", RENDERED.replace("VERSION", "1.8.1"), True),
+        ("eks.yaml", BY_EKSCTL.replace("VERSION", "v0.25.0"), False),
+        ("eks.yaml", BY_EKSCTL.replace("VERSION", "1.8.1"), True),
+        ("main.tf", BY_ADDONS.replace("VERSION", ""), False),
+        ("main.tf", BY_ADDONS.replace("VERSION", 'karpenter = { chart_version = "1.8.1" }'), True),
+        (
+            "main.tf",
+            BY_ADDONS.replace("VERSION", 'karpenter = { chart_version = "0.31.0" }'),
+            False,
+        ),
+        ("other.yaml", "a: b\n", True),
+    ],
+)
+def test_versions_of_karpenters_api_are_those_of_the_karpenter_that_is_there(
+    file: str, text: str, wrong: bool, tmp_path: Path
+) -> None:
+    files = {"pools/pool.yaml": OLD_POOL, f"there/{file}": text}
+
+    assert ("GPU1050" in said(files)) is wrong
+    in_parts = {each.code for each in found_in_parts(tmp_path, files) if each.severity != "info"}
+    assert ("GPU1050" in in_parts) is wrong
+
+
+VLLM = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: model, namespace: ml}
+spec:
+  selector: {matchLabels: {app: model}}
+  template:
+    metadata: {labels: {app: model}}
+    spec:
+      containers:
+        - {name: a, image: "vllm/vllm-openai:TAG", resources: {limits: {nvidia.com/gpu: 1}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: vllm, namespace: ml}
+spec: {selector: {app: model}, ports: [{port: 80, targetPort: 8000}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("tag", "wrong"),
+    [("v0.4.1", False), ("v0.4.2", False), ("v0.4.3", True), ("v0.11.0", True), ("0.3.3", False)],
+)
+def test_an_early_vllm_reads_no_port_of_the_environment(tag: str, wrong: bool) -> None:
+    assert ("GPU1387" in said({"vllm.yaml": VLLM.replace("TAG", tag)})) is wrong
+
+
+SERVES_ITSELF = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: c, region: us-east-1, version: "1.34"}
+managedNodeGroups:
+  - {name: gpu, instanceType: g6.2xlarge, amiFamily: Bottlerocket, minSize: 1, maxSize: 1LABELS}
+"""
+NVDP = (
+    "helm install nvdp nvidia-device-plugin --repo https://nvidia.github.io/k8s-device-plugin "
+    "--version 0.17.4MORE\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("labels", "more", "wrong"),
+    [
+        ("", "", False),
+        ("", " --set gfd.enabled=true", True),
+        (", labels: {nvidia.com/gpu.present: 'true'}", "", True),
+    ],
+)
+def test_the_charts_plugin_is_where_nodes_have_its_labels(
+    labels: str, more: str, wrong: bool
+) -> None:
+    cluster, script = SERVES_ITSELF.replace("LABELS", labels), NVDP.replace("MORE", more)
+
+    assert ("GPU1185" in said({"cluster.yaml": cluster, "install.sh": script})) is wrong
+
+
+SCALED = """\
+resource "helm_release" "ca" {
+  name       = "cluster-autoscaler"
+  repository = "https://kubernetes.github.io/autoscaler"
+  chart      = "cluster-autoscaler"
+}
+resource "aws_eks_node_group" "gpu" {
+  cluster_name   = "c"
+  node_role_arn  = "arn:aws:iam::111122223333:role/node"
+  subnet_ids     = ["subnet-1"]
+  instance_types = ["g5.xlarge"]
+  ami_type       = "AL2023_x86_64_NVIDIA"
+  scaling_config {
+    min_size     = 0
+    max_size     = MOST
+    desired_size = 0
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(("most", "wrong"), [("1", False), ("2", True)])
+def test_of_one_node_an_autoscaler_makes_none_too_many(most: str, wrong: bool) -> None:
+    assert ("GPU1263" in said({"main.tf": SCALED.replace("MOST", most)})) is wrong

@@ -105,7 +105,7 @@ WRONG: list[tuple[dict[str, Any], str, str, str]] = [
         own(limits={"nodes": 4}),
         "GPU744",
         f"{GPU}.karpenter.limits.nodes",
-        "Karpenter counts the nodes of static pools only: this one is not limited by it.",
+        "Of a pool that is not static Karpenter counts nodes between its rounds alone.",
     ),
     (
         shared(limits={"nvidia.com/gpu": 4}),

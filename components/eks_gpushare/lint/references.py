@@ -17,7 +17,14 @@ from eks_gpushare.inventory.edges.drivers import NOWHERE, brings_driver, install
 from eks_gpushare.inventory.edges.landing import ELSEWHERE, PODS_KEPT_OUT
 from eks_gpushare.inventory.edges.mps import NO_DAEMON
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.items import ConfigMap, NodeSet, Pointer, Release, Workload
+from eks_gpushare.inventory.items import (
+    ConfigMap,
+    NodeLaunch,
+    NodeSet,
+    Pointer,
+    Release,
+    Workload,
+)
 from eks_gpushare.inventory.nodes import has_gpus
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
@@ -65,6 +72,8 @@ _CAPABLE: Final = "nvidia.com/mps.capable=true"
 """The label by which the chart's MPS daemon goes."""
 _KARPENTER: Final = "karpenter"
 """The chart of Karpenter, by its release: an earlier one serves what the newest does not."""
+_CONTROLLER: Final = re.compile(r"/karpenter/controller:v?([0-9.]+)")
+"""The image by which a chart that is rendered runs it."""
 _SERVED: Final = ("served", "karpenter")
 """What an object of Karpenter's needs of others."""
 _NODES_OF: Final = "nodes of"
@@ -183,9 +192,10 @@ class Naming(NamedTuple):
     def _serves_karpenter(self, message: str) -> bool:
         """Whether each Karpenter that the files install is of before what a message says."""
         went = _RELEASE.findall(message)
-        found = [_RELEASE.match(name) for kind, name in self.having if kind == _KARPENTER]
-        return bool(found and went) and all(
-            each is not None and _order(each.groups()) < _order(went[-1]) for each in found
+        names = [name for kind, name in self.having if kind == _KARPENTER]
+        found = {name: _RELEASE.match(name) for name in names if name != str(UNKNOWN)}
+        return bool(names and went) and all(
+            each is not None and _order(each.groups()) < _order(went[-1]) for each in found.values()
         )
 
 
@@ -284,13 +294,21 @@ def _names(item: Item) -> Iterator[tuple[str, str]]:
         yield from _clusters(item)
     if isinstance(item, Workload):
         yield from _selected(item)
+    if isinstance(item, NodeLaunch):
+        yield _SERVED
     if isinstance(item, NodeSet):
-        if item.provisioner == "byHand":
-            yield from _put(item)
-        elif item.provisioner == "karpenter" and (name := class_named(item)) is not None:
+        yield from _named_by(item)
+
+
+def _named_by(nodes: NodeSet) -> Iterator[tuple[str, str]]:
+    if nodes.provisioner == "byHand":
+        yield from _put(nodes)
+    elif nodes.provisioner == "karpenter":
+        if (name := class_named(nodes)) is not None:
             yield "class", name
-        yield from (_SERVED,) if item.provisioner == "karpenter" else ()
-        yield from (_DRIVER,) if brings_driver(item) is False else ()
+        yield _SERVED
+    if brings_driver(nodes) is False:
+        yield _DRIVER
 
 
 def _clusters(item: Pointer) -> Iterator[tuple[str, str]]:
@@ -324,6 +342,9 @@ def _given(item: Item) -> Iterator[tuple[str, str]]:
         yield _NFD
     if isinstance(item, NodeSet):
         yield from _given_to(item)
+    if isinstance(item, Workload) and (run := _CONTROLLER.search(str(at(item.spec, "containers")))):
+        yield _KARPENTER, run[1]
+        yield _SERVED
 
 
 def _given_to(nodes: NodeSet) -> Iterator[tuple[str, str]]:

@@ -123,7 +123,7 @@ def _idle(resource: str, nodes: Mapping[str, Mapping[str, int]]) -> tuple[str, s
     """What to say of a limit that holds nothing back."""
     had = sorted({name for node in nodes.values() for name, count in node.items() if count})
     if resource == NODES:
-        message = "Karpenter counts the nodes of static pools only: this one is not limited by it."
+        message = "Of a pool that is not static Karpenter counts nodes between its rounds alone."
         return message, "Use nodes: {max: ...} of the pool, which becomes a limit of its shares."
     meant = similar(resource, [*had, *OF_EVERY_NODE])
     message = f"No node of this pool has {resource}: they advertise {', '.join(had)}."

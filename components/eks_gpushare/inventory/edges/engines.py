@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Severity
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.matching import Labels
     from eks_gpushare.inventory.problem import Judgement
 
 TWO_PLUGINS = rule_of("GPU1185")
@@ -53,8 +54,11 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
             yield from _anywhere(every)
             yield from _beside_operator(every)
             yield from _beside_driver(drivers, every)
+        roles = {each.role for each in daemons(inventory, cluster) if each.is_on is not False}
+        found = bool(roles & {"nfd", "discovery"}) or any(each.of_operator for each in every)
         for kind in declared:
-            here = [daemon for daemon in every if is_there(daemon, kind)]
+            labels = kind.label_once_found if found or not kind.serves_itself else kind.label
+            here = [daemon for daemon in every if is_there(daemon, kind, labels)]
             yield from _two(kind, here)
             for driver in drivers if here else ():
                 yield from _both(driver, here[0], kind)
@@ -82,11 +86,11 @@ def declared_nodes(inventory: Inventory, cluster: str) -> list[NodeKind]:
     return list(found.values())
 
 
-def is_there(daemon: Daemon, kind: NodeKind) -> bool:
-    """Whether a DaemonSet has pods on nodes, with the labels of feature discovery."""
+def is_there(daemon: Daemon, kind: NodeKind, labels: Labels | None = None) -> bool:
+    """Whether a DaemonSet has pods on nodes, with their labels or those of feature discovery."""
     if daemon.of_operator and without_operands(kind.nodes) is not False:
         return False
-    return landing(daemon.spec, kind.nodes.taints, kind.label_once_found).lands is True
+    return landing(daemon.spec, kind.nodes.taints, labels or kind.label_once_found).lands is True
 
 
 def _both(driver: Release, plugin: Daemon, kind: NodeKind) -> Iterator[Judgement]:

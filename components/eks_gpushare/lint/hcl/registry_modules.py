@@ -333,7 +333,8 @@ def _addons(
 
 def _blueprints(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
     for made in _addons(call, _ADDONS, ""):
-        made.values["values"] = UNKNOWN  # the module adds its own
+        made.values["values"] = UNKNOWN  # the module adds its own, and has versions of its own
+        made.values.setdefault("version", UNKNOWN)
         yield made
     for key, given, place in _each(call.values.get("helm_releases")):
         yield _release(call, key, given, chart="", namespace="default", place=place)

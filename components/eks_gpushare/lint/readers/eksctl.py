@@ -19,6 +19,7 @@ from eks_gpushare.inventory.scaling_groups import promised
 from eks_gpushare.inventory.source import UNKNOWN, Source, Unknown
 from eks_gpushare.inventory.values import at, has_unknown
 from eks_gpushare.lint.role_trusts import of_eksctl
+from eks_gpushare.manifests.charts import release
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.plain import items, labels, mapping, taints, text, whole
 from eks_gpushare.manifests.readers.user_data import judge_user_data
@@ -69,6 +70,9 @@ class EksctlReader:
             )
             judgements += _of_boot(document, group.source.path)
         found: list[Item] = [*nodes, *_agents(document), *_profiles(document), *of_eksctl(document)]
+        if (version := at(value, "karpenter", "version")) is not None:
+            given = {"name": "karpenter", "namespace": "karpenter", "version": version}
+            found.append(release(document, "karpenter", UNKNOWN, path=("karpenter",), **given))
         return Read(found, judgements)
 
 

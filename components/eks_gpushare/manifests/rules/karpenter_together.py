@@ -116,9 +116,12 @@ def _pool(source: Source, spec: Any) -> Iterator[Problem]:
             message = "A budget says of no nodes."
             yield Problem(REFUSED_VALUE, source, place, message, 'Add nodes, such as "10%".')
     if _is_whole(disruption) and "consolidateAfter" not in disruption and not is_part(source):
-        message = "spec.disruption.consolidateAfter is not given; disruption has to have it."
-        fix = "Add consolidateAfter, such as 5m."
-        yield Problem(REFUSED_VALUE, source, ("spec", "disruption"), message, fix)
+        message = (
+            "spec.disruption.consolidateAfter is not given: Karpenter before 1.15 refuses that, "
+            "and a later one takes it for 0s."
+        )
+        fix, place = "Add consolidateAfter, such as 5m.", ("spec", "disruption")
+        yield Problem(REFUSED_VALUE, source, place, message, fix, "warning")
     if at(spec, "replicas") in (None, UNKNOWN):
         return
     if at(spec, "weight") is not None:

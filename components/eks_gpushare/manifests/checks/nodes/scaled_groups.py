@@ -51,7 +51,9 @@ def accelerators(inventory: Inventory) -> Iterator[Judgement]:
         for nodes in inventory.of(NodeSet, cluster):
             if nodes.labels is UNKNOWN or nodes.tags is UNKNOWN or nodes.provisioner not in _GROUPS:
                 continue
-            of_one_size = nodes.least == nodes.most and nodes.least not in (None, UNKNOWN)
+            of_one_size = nodes.most == 1 or (
+                nodes.least == nodes.most and nodes.least not in (None, UNKNOWN)
+            )
             tagged = ENABLED_TAG in nodes.tags and not of_one_size
             scaled = tagged or _changes(nodes, there=there)
             if scaled and nodes.instance_types and has_gpus(nodes):
@@ -124,8 +126,8 @@ def resources(inventory: Inventory) -> Iterator[Judgement]:
 
 def _changes(nodes: NodeSet, *, there: bool) -> bool:
     """Whether an autoscaler that is there, or that eksctl is told of, makes more or fewer."""
-    if UNKNOWN in (nodes.least, nodes.most) or nodes.least == nodes.most:
-        return False
+    if UNKNOWN in (nodes.least, nodes.most) or nodes.most in (nodes.least, 1):
+        return False  # of one node there is none too many
     return there or at(value_of(nodes), *nodes.source.path, "propagateASGTags") is True
 
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _PORT: Final = "VLLM_PORT"
+_WITHOUT_PORT: Final = re.compile(r":v?0\.(?:[0-3]\.[0-9]+|4\.[0-2])(?![0-9.])")
+"""Tags of images of a vLLM that does not read it: 0.4.1 does not, and 0.4.3 does."""
 _SERVICE: Final = "vllm"
 """Its port is put into that variable, as tcp://10.0.0.1:8000."""
 _INTERFACES: Final = "NCCL_SOCKET_IFNAME"
@@ -79,6 +81,7 @@ def _linked(container: GpuContainer, links: list[Pointer]) -> Iterator[Problem]:
     if service is None or server is None or server.name != "vLLM":
         return
     is_off = at(workload.spec, "enableServiceLinks") not in (None, True)
+    is_off = is_off or bool(_WITHOUT_PORT.search(str(at(container.value, "image"))))
     names = [at(each, "name") for each in items(at(container.value, "env"))]
     if is_off or _PORT in names or at(container.value, "envFrom"):
         return
