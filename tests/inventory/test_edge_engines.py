@@ -212,8 +212,8 @@ def test_pods_lack_the_addresses_of_interfaces_for_efa_alone(
 @pytest.mark.parametrize(
     ("pool", "whose"),
     [
-        (nodes(provisioner="autoMode"), "EKS Auto Mode"),
-        (nodes(ami="BOTTLEROCKET_x86_64_NVIDIA"), "Bottlerocket"),
+        (nodes(labels=PRESENT, provisioner="autoMode"), "EKS Auto Mode"),
+        (nodes(labels=PRESENT, ami="BOTTLEROCKET_x86_64_NVIDIA"), "Bottlerocket"),
     ],
 )
 def test_whose_plugin_is_there_already_is_said(pool: Item, whose: str) -> None:
@@ -223,7 +223,7 @@ def test_whose_plugin_is_there_already_is_said(pool: Item, whose: str) -> None:
 
 
 def test_user_data_that_cannot_be_read_may_switch_off_the_plugin_of_bottlerocket() -> None:
-    pool = nodes(ami="BOTTLEROCKET_x86_64_NVIDIA", user_data=UNKNOWN)
+    pool = nodes(labels=PRESENT, ami="BOTTLEROCKET_x86_64_NVIDIA", user_data=UNKNOWN)
     what = "the user data of the node group gpu, by which it may switch off its plugin"
 
     assert said(engines.plugins, pool, plugin({"tolerations": ANY})) == [("?GPU1185", what)]

@@ -81,6 +81,7 @@ FIXED = (
     "paths",
     "own",
     "chart",
+    "changed_by",
     "kind",
     "provisioner",
     "advertised",

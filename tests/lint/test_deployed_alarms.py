@@ -50,7 +50,7 @@ PINNED = "--version ${KARPENTER_VERSION}"
         ("1.1.0", PINNED, True),
         ("1.10.2", PINNED, True),
         ("", "", True),
-        ("$1", PINNED, True),
+        ("$1", PINNED, False),
     ],
 )
 def test_a_karpenter_that_is_installed_decides_what_is_served(

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Severity
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import Item
-    from eks_gpushare.inventory.matching import Labels
     from eks_gpushare.inventory.problem import Judgement
 
 TWO_PLUGINS = rule_of("GPU1185")
 PLUGIN_AND_DRA = rule_of("GPU1186")
 TWO_ENGINES = rule_of("GPU1187")
+_LABELLING = ("nfd", "discovery")
 _ENGINE_IMAGE = re.compile(r"(?:.*/)?dcgm(?:[:@].*)?")
 DRIVER_CHARTS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
 """Names of the chart of NVIDIA's driver for claims, the old one and the new."""
@@ -47,18 +47,17 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
     """Device plugins of charts and manifests, of the operating system, and DRA drivers."""
     for cluster in inventory.clusters():
         every = _plugins(inventory, cluster)
-        releases = filter(_is_sure, inventory.of(Release, cluster))
-        drivers = [release for release in releases if gives_gpus(release)]
+        drivers = [r for r in inventory.of(Release, cluster) if gives_gpus(r) and _is_sure(r)]
         declared = declared_nodes(inventory, cluster)
         if not declared:
             yield from _anywhere(every)
             yield from _beside_operator(every)
             yield from _beside_driver(drivers, every)
-        roles = {each.role for each in daemons(inventory, cluster) if each.is_on is not False}
-        found = bool(roles & {"nfd", "discovery"}) or any(each.of_operator for each in every)
+        written = daemons(inventory, cluster)
+        labels = any(each.role in _LABELLING or each.of_operator for each in written)
         for kind in declared:
-            labels = kind.label_once_found if found or not kind.serves_itself else kind.label
-            here = [daemon for daemon in every if is_there(daemon, kind, labels)]
+            given = labels or not kind.serves_itself
+            here = [each for each in every if is_there(each, kind, given=given)]
             yield from _two(kind, here)
             for driver in drivers if here else ():
                 yield from _both(driver, here[0], kind)
@@ -86,11 +85,12 @@ def declared_nodes(inventory: Inventory, cluster: str) -> list[NodeKind]:
     return list(found.values())
 
 
-def is_there(daemon: Daemon, kind: NodeKind, labels: Labels | None = None) -> bool:
-    """Whether a DaemonSet has pods on nodes, with their labels or those of feature discovery."""
+def is_there(daemon: Daemon, kind: NodeKind, *, given: bool = True) -> bool:
+    """Whether a DaemonSet has pods on nodes, with labels that feature discovery has given."""
     if daemon.of_operator and without_operands(kind.nodes) is not False:
         return False
-    return landing(daemon.spec, kind.nodes.taints, labels or kind.label_once_found).lands is True
+    labels = kind.label_once_found if given or kind.nodes.labels is UNKNOWN else kind.label
+    return landing(daemon.spec, kind.nodes.taints, labels).lands is True
 
 
 def _both(driver: Release, plugin: Daemon, kind: NodeKind) -> Iterator[Judgement]:
