@@ -636,3 +636,109 @@ resource "aws_eks_node_group" "gpu" {
 @pytest.mark.parametrize(("most", "wrong"), [("1", False), ("2", True)])
 def test_of_one_node_an_autoscaler_makes_none_too_many(most: str, wrong: bool) -> None:
     assert ("GPU1263" in said({"main.tf": SCALED.replace("MOST", most)})) is wrong
+
+
+@pytest.mark.parametrize(("suspended", "wrong"), [("true", False), ("false", True)])
+def test_a_release_that_is_suspended_may_never_have_been_there(suspended: str, wrong: bool) -> None:
+    paused = OPERATOR.replace("spec:\n", f"spec:\n  suspend: {suspended}\n", 1)
+
+    assert bool(severities({"gpu/operator.yaml": paused, "gpu/plugin.yaml": PLUGIN})) is wrong
+
+
+MADE = """\
+edge:
+	helm upgrade --install $(CONTEXT) nvdp $(PLUGIN) -n gpu -f values/nvdp.yaml
+hub:
+	helm upgrade --install $(CONTEXT) gpu-operator nvidia/gpu-operator -n gpu -f values/op.yaml
+"""
+PLUGIN_OF = "PLUGIN := nvidia-device-plugin --repo https://nvidia.github.io/k8s-device-plugin\n\n"
+
+
+def test_targets_of_a_makefile_are_called_or_not() -> None:
+    """What a variable is that has nothing is no word, wherever it stands."""
+    files = {
+        "Makefile": PLUGIN_OF + MADE,
+        "values/nvdp.yaml": "gfd: {enabled: true}\nconfig: {map: {a: 'version: v1'}}\n",
+        "values/op.yaml": "driver: {enabled: false}\ntoolkit: {enabled: false}\n",
+    }
+
+    assert not {"GPU1185", "GPU1336"} & set(said(files))
+
+
+GROUPS = """\
+module "eks" {
+  source  = "terraform-aws-modules/eks/aws"
+  version = "21.10.0"
+  name    = "c"
+  MORE
+  eks_managed_node_groups = {
+    gpu = {
+      ami_type       = "AL2023_x86_64_NVIDIA"
+      instance_types = ["g6e.2xlarge"]
+      min_size       = 1
+      max_size       = 2
+      desired_size   = 1
+      OWN
+    }
+  }
+}
+"""
+SELECTING = ONE_GPU.replace("SELECTS", "nodeSelector: {example.com/pool: l40s}")
+REMOTE = 'remote_network_config = { remote_node_networks = { cidrs = ["10.80.0.0/16"] } }'
+
+
+@pytest.mark.parametrize(
+    ("more", "own", "wrong"),
+    [
+        ("", "labels = { a = 1 }", True),
+        ("", "labels = { (data.terraform_remote_state.n.outputs.key) = 1 }", False),
+        ("", "labels = { a = 1, (local.nowhere) = 1 }", False),
+        (REMOTE, "labels = { a = 1 }", False),
+        ("", 'ami_type = "CUSTOM"\n      user_data_template_path = "${path.module}/a.tpl"', False),
+    ],
+)
+def test_labels_of_nodes_may_be_more_than_a_group_says(more: str, own: str, wrong: bool) -> None:
+    root = GROUPS.replace("MORE", more).replace("OWN", own)
+    if "ami_type" in own:
+        root = root.replace('      ami_type       = "AL2023_x86_64_NVIDIA"\n', "")
+
+    assert ("GPU1112" in said({"main.tf": root, "pod.yaml": SELECTING})) is wrong
+
+
+def test_who_may_join_from_elsewhere_stands_in_an_entry_too() -> None:
+    entry = 'resource "aws_eks_access_entry" "far" {\n  cluster_name = "c"\n  type = "KIND"\n}\n'
+    root = GROUPS.replace("MORE", "").replace("OWN", "labels = { a = 1 }") + entry
+    files = {"main.tf": root.replace("KIND", "HYBRID_LINUX"), "pod.yaml": SELECTING}
+
+    assert "GPU1112" not in said(files)
+    assert "GPU1112" in said(files | {"main.tf": root.replace("KIND", "EC2_LINUX")})
+
+
+OFF = "nvidia.com/gpu.deploy."
+
+
+@pytest.mark.parametrize(
+    ("off", "parts"),
+    [
+        ((), "the driver and the toolkit"),
+        (("driver",), "the toolkit"),
+        (("container-toolkit",), "the driver"),
+        (("driver", "container-toolkit"), None),
+    ],
+)
+def test_nodes_may_call_parts_of_the_operator_off(off: tuple[str, ...], parts: str | None) -> None:
+    labels = ", ".join(f'"{OFF}{each}" = "false"' for each in off)
+    root = GROUPS.replace("MORE", "").replace("OWN", f"labels = {{ {labels} }}") + TF_OPERATOR
+    found = [each.message for each in every([("main.tf", root)]) if each.code == "GPU1180"]
+
+    assert bool(found) is (parts is not None)
+    assert all(f"installs {parts}, and" in each for each in found)
+
+
+TF_OPERATOR = """\
+resource "helm_release" "operator" {
+  name       = "gpu-operator"
+  repository = "https://helm.ngc.nvidia.com/nvidia"
+  chart      = "gpu-operator"
+}
+"""

@@ -45,7 +45,7 @@ def _booted(nodes: NodeSet, version: str) -> NodeSet:
     if labels is not UNKNOWN and more.labels is not UNKNOWN:
         new = {key: value for key, value in more.labels.items() if key not in labels}
         only |= new.keys()
-        labels = {**new, **labels}
+        labels = type(labels)({**new, **labels})  # type: ignore[call-arg]  # of known ones or not
     if taints is not UNKNOWN and more.taints is not UNKNOWN:
         passing = nodes.startup_taints
         known = {(taint.key, taint.effect) for taint in taints}

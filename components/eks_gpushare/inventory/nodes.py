@@ -12,7 +12,7 @@ from eks_gpushare.inventory.items import OTHER_NODES, NodeSet, Pointer
 from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.type_labels import AUTO_MODE, KARPENTER, facts_of
-from eks_gpushare.inventory.values import items, text
+from eks_gpushare.inventory.values import PartlyKnown, items, text
 from eks_gpushare.sharing.labels import OPERANDS_LABEL, OWNED_PREFIXES, PRESENT_LABEL
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ NVIDIA = "nvidia.com/"
 _FAMILY = re.compile(r"(p[0-9]|g[0-9])(?!ad)[a-z0-9-]*\.[a-z0-9-]+")
 _FEATURES = ("feature.node.kubernetes.io/", NVIDIA)
 _KNOWN = {"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux"}
+_GROUPS = ("managed", "selfManaged")
 _BY_TYPE = {"karpenter": KARPENTER, "autoMode": AUTO_MODE}
 """What begins the labels by which these tell of a node's type."""
 COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
@@ -109,7 +110,7 @@ class NodeKind:
 
     def label_of_others(self, key: str) -> Maybe[str | None]:
         """The value of a label that is none of the known ones: whether others may set it."""
-        if self.nodes.labels is UNKNOWN:
+        if self.nodes.labels is UNKNOWN or isinstance(self.nodes.labels, PartlyKnown):
             return UNKNOWN
         if self.nodes.provisioner == "byHand" and not self.is_partial:
             return None  # a node as it is, with all that it has
@@ -118,7 +119,7 @@ class NodeKind:
         if key in OF_CONTROL_PLANES and self.nodes.provisioner != "byHand":
             return None  # EKS has its control plane elsewhere, and kubelets may not set these
         by_others = key.startswith((*OWNED_PREFIXES, *_OF_OTHERS))
-        by_boot = self.nodes.provisioner == "selfManaged" and self.nodes.user_data is UNKNOWN
+        by_boot = self.nodes.provisioner in _GROUPS and self.nodes.user_data is UNKNOWN
         by_others = by_others or (by_boot and not key.startswith(_FEATURES))
         return UNKNOWN if self.is_partial or key in self.by_hand or by_others else None
 

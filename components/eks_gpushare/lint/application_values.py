@@ -18,7 +18,7 @@ from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import Pointer, Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text
-from eks_gpushare.lint.variants import is_loose
+from eks_gpushare.lint.variants import if_installed, is_loose
 from eks_gpushare.manifests.checks.charts.chart_values import values_of_files
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.shell.set_values import put, settings
@@ -108,7 +108,7 @@ def _release(application: Release, layers: Sequence[Release]) -> Release:
         values = merge_values(values, dict(pairs(each.values)), keep_null=True)
     own = application.values
     over = application.over if own is UNKNOWN else own
-    last = layers[-1]
+    last = if_installed(layers[-1], application)
     whole = merge_values(values, dict(pairs(over)), keep_null=True)
     made = replace(last, values=whole, own=dict(pairs(last.values)))
     return replace(

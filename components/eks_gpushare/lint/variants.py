@@ -121,13 +121,21 @@ def key_of(judgement: Judgement) -> tuple[Any, ...]:
     return judgement.rule.id, id(source.document), source.path, path, said
 
 
+def if_installed(values: Release, release: Release) -> Release:
+    """Values of a file, which are there on the condition on which a release of them is."""
+    if not getattr(release.source.document, "is_optional", False):
+        return values
+    document = replace(values.source.document, is_optional=True)
+    return replace(values, source=replace(values.source, document=document))
+
+
 def _installed(values: Release, release: Release) -> Release:
     """Values of a file as a command installs them."""
     merged = values.values
     if isinstance(merged, dict):
         merged = merge_values(merged, dict(release.over))
     return replace(
-        values,
+        if_installed(values, release),
         values=merged,
         name=release.name,
         version=values.version or release.version,

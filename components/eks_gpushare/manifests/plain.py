@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.items import NodeTaint
 from eks_gpushare.inventory.source import UNKNOWN, Unknown
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import PartlyKnown, at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -62,7 +62,8 @@ def labels(value: Any) -> Maybe[Mapping[str, Any]]:
     """Labels with values that are texts or UNKNOWN."""
     if value is UNKNOWN:
         return Unknown.UNKNOWN
-    return {key: text(item) for key, item in mapping(value).items()}
+    found = {key: text(item) for key, item in mapping(value).items()}
+    return PartlyKnown(found) if isinstance(value, PartlyKnown) else found
 
 
 def taints(value: Any) -> Maybe[tuple[NodeTaint, ...]]:

@@ -14,7 +14,7 @@ from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, switch
+from eks_gpushare.inventory.values import at, switch, text
 from eks_gpushare.inventory.wording import at_start
 
 if TYPE_CHECKING:
@@ -29,6 +29,11 @@ TWICE = rule_of("GPU1180")
 NOWHERE = rule_of("GPU1181")
 UNNAMED = rule_of("GPU1182")
 _PARTS = ("driver", "toolkit")
+_CALLED_OFF = {
+    "driver": "nvidia.com/gpu.deploy.driver",
+    "toolkit": "nvidia.com/gpu.deploy.container-toolkit",
+}
+"""Labels by which the operator's parts are called off a node."""
 _WITH = re.compile(r"NVIDIA|AL2_x86_64_GPU|ACCELERATED", re.IGNORECASE)
 """AMI types of EKS, and families of eksctl, that say so by their name."""
 _WITHOUT = re.compile(
@@ -116,6 +121,12 @@ def installs(release: Release, part: str) -> bool | None:
     return True if given is None else bool(switch(given))
 
 
+def _keeps_off(nodes: NodeSet, part: str) -> bool:
+    """Whether labels of nodes call one of the operator's parts off, which it leaves as they are."""
+    given = {} if nodes.labels is UNKNOWN else nodes.labels
+    return str(text(given.get(_CALLED_OFF[part]))) == "false"
+
+
 def _boots_plain(nodes: NodeSet) -> bool:
     """Whether the image has no driver, and what it boots with says nothing of one."""
     if nodes.ami is UNKNOWN or nodes.user_data is UNKNOWN:
@@ -145,7 +156,7 @@ def _no_runtime(release: Release, nodes: NodeSet, brings: bool | None) -> Iterat
 
 
 def _twice(release: Release, nodes: NodeSet, brings: bool | None) -> Iterator[Judgement]:  # noqa: FBT001  (of the nodes)
-    parts = {part: installs(release, part) for part in _PARTS}
+    parts = {part: installs(release, part) and not _keeps_off(nodes, part) for part in _PARTS}
     if None in parts.values() and brings is not False:
         what = f"whether {release.source.name} installs drivers on {nodes.source.name}"
         yield NotSeen(TWICE, release.source, what)

@@ -12,6 +12,7 @@ from eks_gpushare.inventory.edges.claims import CLAIM_KEYS, OF_GPUS
 from eks_gpushare.inventory.edges.queues import queue_of
 from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Pointer, Workload
 from eks_gpushare.inventory.landings import grounds
+from eks_gpushare.inventory.nodes import may_be_others
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import Request, asks_for_none, gpu_workloads, requests_of
@@ -316,5 +317,5 @@ def _elsewhere(inventory: Inventory, workload: Workload, found: Places) -> Probl
         f"{at_start(workload.source.name)} wants {wants}, and {nodes.source.name} is not such"
         f"{more}.",
         "Select on labels that the nodes have, or give the nodes the labels.",
-        None if inventory.complete else "warning",
+        "info" if may_be_others(inventory) else None if inventory.complete else "warning",
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.hcl.registry_parts import hybrid_nodes, karpenter
 from eks_gpushare.lint.hcl.registry_roles import ROLE_MODULES, plain_source
 from eks_gpushare.lint.hcl.registry_user_data import (
     OWN_IMAGE,
@@ -84,6 +85,7 @@ def _major(version: str) -> int | None:
 
 
 def _cluster(call: MadeResource, major: int | None) -> Iterator[MadeResource]:
+    yield from hybrid_nodes(call)
     for kind, make in (("eks_managed", _managed), ("self_managed", _self_managed)):
         groups = call.values.get(f"{kind}_node_groups")
         defaults = call.values.get(f"{kind}_node_group_defaults")
@@ -103,12 +105,6 @@ def _cluster(call: MadeResource, major: int | None) -> Iterator[MadeResource]:
                 values=values,
                 place=place or call.place,
             )
-
-
-def _karpenter(call: MadeResource, major: int | None) -> Iterator[MadeResource]:  # noqa: ARG001  (the input is of releases since 20)
-    """The role of Karpenter's nodes, where the call names it, with the inputs as they are."""
-    if call.values.get("node_iam_role_name") is not None:
-        yield replace(call, address=f"{call.address}.aws_iam_role.node[0]", kind="aws_iam_role")
 
 
 def _each(given: Any) -> Iterator[tuple[str, Any, Place | None]]:
@@ -389,7 +385,7 @@ _MODULES: Final[Mapping[str, Callable[[MadeResource, int | None], Iterator[MadeR
     _EKS: _cluster,
     f"{_EKS}//modules/eks-managed-node-group": _one_managed,
     f"{_EKS}//modules/self-managed-node-group": _one_self_managed,
-    f"{_EKS}//modules/karpenter": _karpenter,
+    f"{_EKS}//modules/karpenter": karpenter,
     r"(?:.*github\.com/)?aws-ia/(?:terraform-aws-)?eks-blueprints-addons(?:/aws)?": _blueprints,
     r"(?:.*github\.com/)?aws-ia/(?:terraform-aws-)?eks-blueprints-addon(?:/aws)?": _one_addon,
     r".*eks-data-addons(?:/aws)?": _data_addons,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.lint.shell.makefiles import is_makefile, script_of
 from eks_gpushare.lint.shell.reading import read_commands, read_of, too_large
 from eks_gpushare.manifests.charts import within_values
+from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.shell.said import Said
 
 if TYPE_CHECKING:
+    from eks_gpushare.inventory.items import Item
     from eks_gpushare.manifests.document import Read
 
 _ENDINGS: Final = (".sh", ".bash", ".zsh", ".ksh")
@@ -38,4 +41,13 @@ class ShellReader:
         said, text = Said(file), self.script(file, text)
         read_commands(text, said)
         said.inner += [document for values in said.values for document in within_values(values)]
-        return read_of(said, text)
+        read = read_of(said, text)
+        return read._replace(items=[*map(_of_target, read.items)]) if is_makefile(file) else read
+
+
+def _of_target(item: Item) -> Item:
+    """What a target of a Makefile makes, which somebody calls or does not."""
+    document = item.source.document
+    if not isinstance(document, Document):
+        return item
+    return replace(item, source=replace(item.source, document=replace(document, is_optional=True)))

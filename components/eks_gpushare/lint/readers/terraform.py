@@ -26,6 +26,7 @@ from eks_gpushare.inventory.values import at
 from eks_gpushare.lint import terraform_groups, terraform_templates
 from eks_gpushare.lint.empty_groups import from_zero
 from eks_gpushare.lint.hcl.origin import HclOrigin
+from eks_gpushare.lint.hcl.registry_parts import ENTRY, OF_HYBRID
 from eks_gpushare.lint.hcl.registry_user_data import IMAGES, OWN_IMAGE
 from eks_gpushare.lint.launch_templates import with_template
 from eks_gpushare.lint.role_trusts import role_trusts
@@ -138,6 +139,8 @@ def read_resources(
             found.append(Pointer(source=source, kind=CLUSTER_VERSION, name=name, spec=given))
             if at(given, "remote_network_config"):
                 found.append(Pointer(source=source, kind=OTHER_NODES, name=address))
+        elif kind == ENTRY and at(given, "type") == OF_HYBRID:
+            found.append(Pointer(source=source, kind=OTHER_NODES, name=address))
         else:
             read = _object(document, place, source, kind, given)
             found += read.items

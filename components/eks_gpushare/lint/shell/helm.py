@@ -197,7 +197,8 @@ def _name_and_chart(plain: Sequence[Word], line: Line) -> tuple[Maybe[str], str 
     """Name and reference of the chart; `helm upgrade NAME CHART` may have them on either side."""
     if line.has("generate-name"):
         return UNKNOWN, str(plain[0].text) if plain else None
-    match plain:
+    # A variable of more than there may be is of words of its own, or of none.
+    match [word for word in plain if word.text != GAP] if plain[2:] else plain:
         case [name, chart, *_]:
             reference = chart.value
             if reference is UNKNOWN:

@@ -184,6 +184,8 @@ def _flux(
     document: Document, value: Mapping[str, Any], name: Maybe[str]
 ) -> Iterator[tuple[Release, list[Document]]]:
     spec = at(value, "spec", "chart", "spec") or at(value, "spec", "chart")
+    if at(value, "spec", "suspend") is True:  # it may never have been installed
+        document = replace(document, is_optional=True)
     # A source that is one chart is called like it, or like what app-template is to install.
     alone = at(value, "spec", "chartRef", "name")
     chart = chart_named(at(spec, "chart") or at(spec, "name") or alone)
