@@ -31,7 +31,6 @@ NVIDIA = "nvidia.com/"
 _FAMILY = re.compile(r"(p[0-9]|g[0-9])(?!ad)[a-z0-9-]*\.[a-z0-9-]+")
 _FEATURES = ("feature.node.kubernetes.io/", NVIDIA)
 _KNOWN = {"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux"}
-_GROUPS = ("managed", "selfManaged")
 _BY_TYPE = {"karpenter": KARPENTER, "autoMode": AUTO_MODE}
 """What begins the labels by which these tell of a node's type."""
 COMPUTE_TYPE = "eks.amazonaws.com/compute-type"
@@ -119,7 +118,10 @@ class NodeKind:
         if key in OF_CONTROL_PLANES and self.nodes.provisioner != "byHand":
             return None  # EKS has its control plane elsewhere, and kubelets may not set these
         by_others = key.startswith((*OWNED_PREFIXES, *_OF_OTHERS))
-        by_boot = self.nodes.provisioner in _GROUPS and self.nodes.user_data is UNKNOWN
+        by_boot = self.nodes.user_data is UNKNOWN and (
+            self.nodes.provisioner == "selfManaged"
+            or (self.nodes.provisioner == "managed" and self.nodes.ami in ("CUSTOM", UNKNOWN))
+        )
         by_others = by_others or (by_boot and not key.startswith(_FEATURES))
         return UNKNOWN if self.is_partial or key in self.by_hand or by_others else None
 
