@@ -27,7 +27,8 @@ NOT_FOR_AUTOSCALER: Final = Rule(
     "warning",
     "What Cluster Autoscaler goes by is of groups and pods that it looks at.",
     "Pods below its cutoff of priority bring no node, and priorities are of groups by their names: "
-    "patterns that no group matches leave the choice to chance. Its log alone says so.",
+    "patterns that no group matches, or that are in another namespace than its own, leave the "
+    "choice to chance. Its log alone says so.",
     "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/expander/priority/readme.md",
 )
 BEYOND_QUOTA: Final = Rule(
