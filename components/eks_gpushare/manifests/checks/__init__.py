@@ -82,6 +82,7 @@ from eks_gpushare.manifests.checks.scheduling import (
 from eks_gpushare.manifests.checks.workloads import (
     affinities,
     disk_zones,
+    disks_for_many,
     gpu_names,
     knative,
     kserve_runtimes,
@@ -100,8 +101,8 @@ if TYPE_CHECKING:
 CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_templates, chart_values, claim_charts, discovery, hashed_names),
     *(operators_drivers, operators_own, values_one_level_off),
-    *(affinities, disk_zones, gpu_names, knative, kserve_zero, pods, privileged, put_back),
-    *(kserve_runtimes, spare_gpus, trusted_accounts, volumes),
+    *(affinities, disk_zones, disks_for_many, gpu_names, knative, kserve_zero, pods, privileged),
+    *(kserve_runtimes, put_back, spare_gpus, trusted_accounts, volumes),
     *(command_lines, cpu_images, cuda_versions, efa, gpu_programs, model_disks, model_memory),
     *(mpi_slots, notebooks, number_formats, probes, processes, ray, reserved_memory, runtimes),
     *(model_names, plugin_words, pods_together, triton_models, variables, written_folders),

@@ -52,7 +52,7 @@ _POINTERS = frozenset(
         *SCALERS,
         *("Service", "PodDisruptionBudget", "RuntimeClass", "PriorityClass", "LimitRange"),
         *("LocalQueue", "ResourceFlavor", "AdmissionCheck", "Configuration"),
-        *("PersistentVolumeClaim", "StorageClass"),
+        *("PersistentVolume", "PersistentVolumeClaim", "StorageClass"),
         *("Prometheus", "PrometheusRule", "ServiceMonitor", "PodMonitor", "NVIDIADriver"),
         SERVICE_ACCOUNT,
     )
