@@ -312,6 +312,7 @@ EXPORTED = 'DCGM_FI_DEV_GPU_UTIL{exported_namespace="own"}'
             )
             for key in ("additionalScrapeConfigs: [{job_name: a}]", "overrideHonorLabels: true")
         ),
+        ((HONORED, server("overrideHonorLabels: true"), scaled(EXPORTED)), False),
     ],
 )
 def test_where_labels_are_honored_none_is_exported(texts: tuple[str, ...], *, wrong: bool) -> None:

@@ -18,7 +18,15 @@ from eks_gpushare.manifests.checks.charts import (
     operators_own,
     values_one_level_off,
 )
-from eks_gpushare.manifests.checks.metrics import adapter, counters, exporters, scaling, scraping
+from eks_gpushare.manifests.checks.metrics import (
+    adapter,
+    counters,
+    exporters,
+    let_in,
+    scaling,
+    scraped,
+    scraping,
+)
 from eks_gpushare.manifests.checks.nodes import (
     apart,
     auto_mode,
@@ -107,7 +115,7 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(mpi_slots, notebooks, number_formats, probes, processes, ray, reserved_memory, runtimes),
     *(model_names, plugin_words, pods_together, triton_models, variables, written_folders),
     *(admission, admitted, default_queue, gangs, hami, other_schedulers, queues, volcano),
-    *(adapter, counters, exporters, scaling, scraping),
+    *(adapter, counters, exporters, let_in, scaling, scraped, scraping),
     *(
         auto_mode,
         claims_of_pools,
