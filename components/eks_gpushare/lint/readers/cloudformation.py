@@ -19,6 +19,7 @@ from eks_gpushare.lint.launch_templates import (
     overridden,
     with_template,
 )
+from eks_gpushare.lint.pod_identities import OF_CLOUDFORMATION, association
 from eks_gpushare.lint.role_trusts import of_cloudformation
 from eks_gpushare.lint.rules.control_plane import template_cluster_rules
 from eks_gpushare.lint.rules.terraform import ami_rules, spelling_rules, taint_rules
@@ -87,6 +88,12 @@ class CloudFormationReader:
             if kind == _ROLE:
                 role = Source(f"the Role {name}", document, (*place, "Properties"))
                 found += of_cloudformation(role, plain(at(item, "Properties")))
+                continue
+            if kind == OF_CLOUDFORMATION:
+                source = Source(f"the association {name}", document, (*place, "Properties"))
+                given = plain(at(item, "Properties"))
+                account, space = (at(given, key) for key in ("ServiceAccount", "Namespace"))
+                found.append(association(source, space, account))
                 continue
             if kind == _CLUSTER:
                 cluster = Source(f"the Cluster {name}", document, (*place, "Properties"))

@@ -25,6 +25,7 @@ from eks_gpushare.lint.empty_groups import from_zero
 from eks_gpushare.lint.hcl.origin import HclOrigin
 from eks_gpushare.lint.hcl.registry_user_data import IMAGES, OWN_IMAGE
 from eks_gpushare.lint.launch_templates import with_template
+from eks_gpushare.lint.pod_identities import OF_TERRAFORM, association
 from eks_gpushare.lint.role_trusts import role_trusts
 from eks_gpushare.lint.rules.control_plane import cluster_rules
 from eks_gpushare.lint.rules.terraform import disk_size, node_group_rules, unread_rules
@@ -124,6 +125,8 @@ def read_resources(
         elif kind == "aws_servicequotas_service_quota":
             name = text(at(given, "quota_code"))
             found.append(Pointer(source=source, kind=SERVICE_QUOTA, name=name, spec=given))
+        elif kind == OF_TERRAFORM:
+            found.append(association(source, at(given, "namespace"), at(given, "service_account")))
         elif kind == "aws_iam_role" and at(given, "node_iam_role_name") is not None:
             name = text(at(given, "node_iam_role_name"))
             found.append(Pointer(source=source, kind=NODE_ROLE, name=name, spec=given))
