@@ -130,7 +130,7 @@ def test_it_is_read_wherever_it_is_declared(files: dict[str, str]) -> None:
 
 def test_the_names_of_places_tell_who_declares_it() -> None:
     assert "by the Pod Identity association:" in told(a__yaml=EKSCTL, b__yaml=pods())[0]
-    assert "by the association Weights:" in told(a__yaml=TEMPLATE, b__yaml=pods())[0]
+    assert "by the PodIdentityAssociation Weights:" in told(a__yaml=TEMPLATE, b__yaml=pods())[0]
     named = 'module.weights.aws_eks_pod_identity_association.this["one"]:'
     assert f"by {named}" in told(a__tf=module(LISTED), b__yaml=pods())[0]
 

@@ -250,6 +250,10 @@ POD_IDENTITY = "PodIdentity"
 namespace of the account that it is for."""
 APPLIED = "AppliedFolder"
 """The kind of a pointer that stands for a folder of manifests that a script applies at once."""
+SUBNET = "Subnet"
+RESERVATION = "CapacityReservation"
+"""Kinds of pointers that stand for a subnet, and for capacity that is reserved: each with its zone
+and its tags, as far as a template says them."""
 SERVICE_ACCOUNT = "ServiceAccount"
 ROLE_ANNOTATION = "eks.amazonaws.com/role-arn"
 """The annotation by which it names its role of AWS:

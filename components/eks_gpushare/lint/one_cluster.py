@@ -18,6 +18,7 @@ from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import (
     INFERENCE_SERVICE,
     POD_IDENTITY,
+    RESERVATION,
     ROLE_TRUST,
     RULES,
     SCALERS,
@@ -178,6 +179,8 @@ def _keys_of_pointer(item: Pointer) -> Iterator[tuple[str, str]]:
         yield _LESSER, f"role {item.name}"
     elif item.kind == POD_IDENTITY:
         yield _LESSER, f"association {item.namespace} {item.name}"
+    elif item.kind == RESERVATION:
+        yield _LESSER, f"reservation {item.name}"
 
 
 def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:
