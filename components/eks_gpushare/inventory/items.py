@@ -254,6 +254,9 @@ SUBNET = "Subnet"
 RESERVATION = "CapacityReservation"
 """Kinds of pointers that stand for a subnet, and for capacity that is reserved: each with its zone
 and its tags, as far as a template says them."""
+AKS_POOL = "AksPool"
+"""The kind of a pointer that stands for a node pool of Azure's, of which nothing is known but what
+Terraform says of it."""
 SERVICE_ACCOUNT = "ServiceAccount"
 ROLE_ANNOTATION = "eks.amazonaws.com/role-arn"
 """The annotation by which it names its role of AWS:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from eks_gpushare.catalog.chart_daemonsets import named_among
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import (
+    AKS_POOL,
     INFERENCE_SERVICE,
     POD_IDENTITY,
     RESERVATION,
@@ -133,7 +134,8 @@ def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
     """What a cluster has once, and the file of each."""
     for item in items:
         document = item.source.document
-        if not isinstance(document, Document) or is_guide(document.file):
+        of_azure = getattr(item, "kind", "") == AKS_POOL  # of which little is read
+        if not isinstance(document, Document) or is_guide(document.file) or of_azure:
             continue
         if document.build:
             # Two that build on one file are two ways of it. A Terraform root is a folder.

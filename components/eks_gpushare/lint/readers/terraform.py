@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.capacity import bought_as
 from eks_gpushare.inventory.items import (
+    AKS_POOL,
     CLUSTER_VERSION,
     NODE_ROLE,
     SERVICE_QUOTA,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 
 _ROOT: Final = ("planned_values", "root_module")
 _MOST_MODULES: Final = 30
+_OF_AZURE: Final = "azurerm_kubernetes_cluster_node_pool"
 _SIZES: Final = ("min_size", "desired_capacity", "max_size")
 
 
@@ -125,6 +127,8 @@ def read_resources(
         elif kind == "aws_servicequotas_service_quota":
             name = text(at(given, "quota_code"))
             found.append(Pointer(source=source, kind=SERVICE_QUOTA, name=name, spec=given))
+        elif kind == _OF_AZURE:
+            found.append(Pointer(source=source, kind=AKS_POOL, name=address, spec=given))
         elif kind == OF_TERRAFORM:
             found.append(association(source, at(given, "namespace"), at(given, "service_account")))
         elif kind == "aws_iam_role" and at(given, "node_iam_role_name") is not None:

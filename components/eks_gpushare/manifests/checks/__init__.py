@@ -28,6 +28,7 @@ from eks_gpushare.manifests.checks.metrics import (
     scraping,
 )
 from eks_gpushare.manifests.checks.nodes import (
+    aks_drivers,
     apart,
     auto_mode,
     autoscaler_words,
@@ -118,6 +119,7 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(admission, admitted, default_queue, gangs, hami, other_schedulers, queues, volcano),
     *(adapter, counters, exporters, let_in, scaling, scraped, scraping),
     *(
+        aks_drivers,
         auto_mode,
         claims_of_pools,
         discovered_groups,
