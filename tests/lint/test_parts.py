@@ -276,7 +276,6 @@ print(code, int(peak) // 1024, file=sys.stderr)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
 def test_variables_of_environments_go_with_the_configuration_above_them() -> None:
     links = Links()
     for name in ("infra/main.tf", "infra/envs/prod/a.tfvars", "other/main.tf"):
@@ -285,6 +284,16 @@ def test_variables_of_environments_go_with_the_configuration_above_them() -> Non
     assert links.parts({}) == [["infra/main.tf", "infra/envs/prod/a.tfvars"], ["other/main.tf"]]
 
 
+def test_the_folder_of_a_call_stands_in_no_ones_way() -> None:
+    """It is among the files by its own name, for what is said of what it holds."""
+    links = Links()
+    for name in ("infra/main.tf", "infra/envs/a.tfvars", "infra"):
+        links.look_at(GivenFile(name, "a = 1\n" if "." in name else ""))
+
+    assert len(links.parts({})) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
 def test_memory_is_that_of_the_largest_part(tmp_path: Path) -> None:
     """Some 25 MB of text, of which a part has one in a hundred."""
     padding = f"# {'x' * 98}\n" * 1200

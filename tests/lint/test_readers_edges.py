@@ -192,7 +192,7 @@ def test_a_requirement_of_one_value_is_a_label(
 
 
 @pytest.mark.parametrize(
-    ("replicas", "bounds"), [(3, (3, 3)), (None, (0, None)), (UNKNOWN, (0, None))]
+    ("replicas", "bounds"), [(3, (3, 3)), (None, (0, None)), (UNKNOWN, (UNKNOWN, UNKNOWN))]
 )
 def test_a_pool_of_so_many_nodes(replicas: Any, bounds: Any) -> None:
     found = pool(spec__replicas=replicas)

@@ -67,6 +67,7 @@ def codes(*texts: str, name: str = "a.yaml") -> list[str]:
 EXPORTER = "serviceMonitor: {enabled: true}"
 TAKEN = "serviceMonitor: {enabled: true, additionalLabels: {release: own}}"
 STACK = "kube-prometheus-stack"
+JOBS = "additionalScrapeConfigs: [{job_name: gpus}]"
 
 
 @pytest.mark.parametrize(
@@ -97,6 +98,8 @@ def test_a_monitor_that_no_server_takes(texts: tuple[str, ...]) -> None:
     "texts",
     [
         (monitor(),),
+        (release(STACK, f"prometheus: {{prometheusSpec: {{{JOBS}}}}}"), monitor("release: other")),
+        (server(f"{SELECTOR}, {JOBS}"), monitor()),
         (server(), monitor("release: own")),
         (server(), monitor("release: $NAME")),
         (server(), monitor(name="a")),  # of something else
@@ -126,6 +129,54 @@ def test_a_monitor_that_no_server_takes(texts: tuple[str, ...]) -> None:
 )  # fmt: skip
 def test_monitors_that_are_taken_or_may_be(texts: tuple[str, ...]) -> None:
     assert codes(*texts) == []
+
+
+PODS = "podMonitorSelector: {matchLabels: {release: own}}"
+
+
+def pods(labels: str) -> str:
+    return monitor(labels, kind="PodMonitor")
+
+
+def stack(spec: str) -> str:
+    return release(STACK, f"prometheus: {{prometheusSpec: {{{spec}}}}}")
+
+
+@pytest.mark.parametrize(
+    ("texts", "wrong"),
+    [
+        ((server(PODS), pods("a: b")), True),
+        ((server(PODS), pods("release: own")), False),
+        ((server(f"{SELECTOR}, podMonitorSelector: {{}}"), pods("a: b")), False),
+        # Which takes monitors of the other kind only, or whatever it is told elsewhere.
+        ((server(PODS), monitor()), False),
+        ((server(f"{SELECTOR}, podMonitorSelector: $ALL"), pods("a: b")), False),
+        ((server(PODS), server("retention: 1d").replace("own", "b"), pods("a: b")), False),
+        ((stack(PODS), pods("release: stack")), True),
+        ((stack(PODS), pods("release: own")), False),
+        ((stack("retention: 1d"), pods("release: stack")), True),
+        ((stack("retention: 1d"), pods("release: own")), False),
+        ((stack("podMonitorSelectorNilUsesHelmValues: false"), pods("a: b")), False),
+        # What is said of one kind is none of the other's.
+        ((stack("serviceMonitorSelectorNilUsesHelmValues: false"), pods("a: b")), True),
+        ((stack("podMonitorSelectorNilUsesHelmValues: false"), monitor()), True),
+    ],
+)
+def test_each_kind_of_monitor_has_a_selector_of_its_own(
+    texts: tuple[str, ...], wrong: bool
+) -> None:
+    assert codes(*texts) == ["GPU1393"] * wrong
+
+
+def test_a_monitor_of_pods_is_told_by_what_takes_it() -> None:
+    every = found_lint("a.yaml", f"{stack(PODS)}---\n{pods('a: b')}")
+    (found,) = [each for each in every if each.code == "GPU1393"]
+
+    assert found.message == (
+        "The release own of kube-prometheus-stack takes PodMonitors with release: own, and the "
+        "PodMonitor dcgm-exporter is none of them: it is never scraped."
+    )
+    assert found.fix == "Add release: own to `metadata.labels`."
 
 
 def test_values_alone_say_what_a_server_takes() -> None:
@@ -295,6 +346,7 @@ EXPORTED = 'DCGM_FI_DEV_GPU_UTIL{exported_namespace="own"}'
             True,
         ),
         ((HONORED, server(), scaled(EXPORTED)), True),
+        ((HONORED, server("overrideHonorLabels: true"), scaled(EXPORTED)), False),
         ((HONORED, scaled('DCGM_FI_DEV_GPU_UTIL{namespace="own"}')), False),
         ((HONORED, scaled('DCGM_FI_DEV_GPU_UTIL{exported_pod=~".*"}')), False),
         ((HONORED, scaled('DCGM_FI_DEV_GPU_UTIL{exported_pod!="a"}')), False),
@@ -312,7 +364,6 @@ EXPORTED = 'DCGM_FI_DEV_GPU_UTIL{exported_namespace="own"}'
             )
             for key in ("additionalScrapeConfigs: [{job_name: a}]", "overrideHonorLabels: true")
         ),
-        ((HONORED, server("overrideHonorLabels: true"), scaled(EXPORTED)), False),
     ],
 )
 def test_where_labels_are_honored_none_is_exported(texts: tuple[str, ...], *, wrong: bool) -> None:

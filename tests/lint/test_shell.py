@@ -224,7 +224,6 @@ def test_a_label_whose_value_is_not_known() -> None:
         "echo kubectl label node n1 a=b",
         "# kubectl label node n1 a=b",
         "helm repo add nvidia https://helm.ngc.nvidia.com/nvidia",
-        "helm uninstall gpu-operator",
         "eksctl get nodegroup --cluster lab",
         "aws eks update-kubeconfig --name lab",
     ],
@@ -234,6 +233,25 @@ def test_what_says_nothing_of_nodes(command: str) -> None:
 
     assert items(reads) == []
     assert ids(reads) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("helm uninstall gpu-operator -n gpu", ["gpu-operator"]),
+        ("helm delete a b", ["a", "b"]),
+        ("kubectl delete ds -n kube-system plugin", ["plugin"]),
+        ("kubectl delete daemonset a b", ["a", "b"]),
+        ("kubectl delete pod a", []),
+        ("kubectl delete -f plugin.yaml", []),
+    ],
+)
+def test_what_a_command_takes_away(command: str, names: list[str]) -> None:
+    found = items(read_text_with(SHELL, command, "setup.sh"))
+
+    assert [(getattr(each, "kind", ""), each.name) for each in found] == [
+        ("Removed", name) for name in names
+    ]
 
 
 def test_a_taint_by_hand() -> None:

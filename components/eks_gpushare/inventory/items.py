@@ -195,6 +195,8 @@ class Workload(Namespaced):
     """The pod's spec."""
     spec_path: FieldPath = ()
     """Its place below `source.path`: `("spec", "template", "spec")`."""
+    changed_by: str = ""
+    """The policy that writes some of its spec as pods are made; empty if that is as it stands."""
 
 
 PROMISED = "QueuePromise"
@@ -257,6 +259,11 @@ and its tags, as far as a template says them."""
 AKS_POOL = "AksPool"
 """The kind of a pointer that stands for a node pool of Azure's, of which nothing is known but what
 Terraform says of it."""
+OTHER_NODES = "OtherNodes"
+"""The kind of a pointer that stands for nodes that a cluster may have besides: those of a group
+that is switched off where it stands, and hybrid ones."""
+REMOVED = "Removed"
+"""The kind of a pointer that stands for what a script takes away: a DaemonSet or a release."""
 SERVICE_ACCOUNT = "ServiceAccount"
 ROLE_ANNOTATION = "eks.amazonaws.com/role-arn"
 """The annotation by which it names its role of AWS:

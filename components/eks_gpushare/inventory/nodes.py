@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.inventory.bottlerocket import own_plugin
-from eks_gpushare.inventory.items import NodeSet
+from eks_gpushare.inventory.items import OTHER_NODES, NodeSet, Pointer
 from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.type_labels import AUTO_MODE, KARPENTER, facts_of
@@ -207,6 +207,11 @@ def gpu_nodes(inventory: Inventory, cluster: str) -> tuple[NodeKind, ...]:
 def has_gpus(nodes: NodeSet) -> bool:
     """Whether some of its nodes have GPUs of NVIDIA, by their types, or by signs without them."""
     return bool(_gpu_types(nodes))
+
+
+def may_be_others(inventory: Inventory) -> bool:
+    """Whether a cluster may have nodes that are not there now, or not in AWS."""
+    return any(each.kind == OTHER_NODES for each in inventory.of(Pointer))
 
 
 def unseen_nodes(inventory: Inventory, cluster: str) -> list[NodeKind]:

@@ -9,6 +9,7 @@ mutations, https://open-policy-agent.github.io/gatekeeper/website/docs/mutation/
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -16,14 +17,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.inventory.items import POD_CHANGE, Namespace, Pointer, Workload
 from eks_gpushare.inventory.matching import selects
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, items, text
+from eks_gpushare.inventory.values import at, items, pairs, text
+from eks_gpushare.lint.policy_patches import UnsureError, made_of
+from eks_gpushare.manifests.document import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.inventory.items import Item
 
-_FIELDS: Final = re.compile(r"\b(?:tolerations|nodeSelector|affinity|schedulerName)\b")
+_NAMES: Final = ("tolerations", "nodeSelector", "affinity", "schedulerName")
+_FIELDS: Final = re.compile(rf"\b(?:{'|'.join(_NAMES)})\b")
 """What of a pod says where it goes."""
 
 
@@ -33,12 +37,16 @@ class PolicyChange(NamedTuple):
     fields: frozenset[str]
     conditions: Sequence[Mapping[str, Any]]
     excluded: Sequence[Mapping[str, Any]]
+    policy: Any = None
+    """The whole object of Kyverno."""
+    rule: Any = None
+    """Which of its rules it is."""
 
 
 def changes_in(found: Iterable[Item]) -> list[PolicyChange]:
     """What policies among some items change of pods."""
     policies = (each for each in found if isinstance(each, Pointer) and each.kind == POD_CHANGE)
-    return [change for each in policies for change in _changes(each.spec)]
+    return [change for each in policies for change in _changes(each.spec, value_of(each))]
 
 
 def changed(found: Sequence[Item], changes: Sequence[PolicyChange]) -> list[Item]:
@@ -54,33 +62,57 @@ def changed(found: Sequence[Item], changes: Sequence[PolicyChange]) -> list[Item
     for space in found:
         if isinstance(space, Namespace) and space.labels is not UNKNOWN:
             labels[space.name] = {"kubernetes.io/metadata.name": space.name, **space.labels}
+    near = changes_in(found)
     return [
-        _changed(item, changes, labels) if isinstance(item, Workload) else item for item in found
+        _changed(item, changes, near, labels) if isinstance(item, Workload) else item
+        for item in found
     ]
 
 
 def _changed(
-    item: Workload, changes: Iterable[PolicyChange], labels: Mapping[Any, Any]
+    item: Workload,
+    changes: Iterable[PolicyChange],
+    near: Sequence[PolicyChange],
+    labels: Mapping[Any, Any],
 ) -> Workload:
     if item.spec is UNKNOWN:
         return item
-    fields: set[str] = set()
-    for change in changes:
-        may = any(_may_be(each, item, labels) for each in change.conditions)
-        if may and not any(_is_named(each, item) for each in change.excluded):
-            fields |= change.fields
-    return replace(item, spec={**item.spec, **dict.fromkeys(fields, UNKNOWN)}) if fields else item
+    found = [
+        change
+        for change in changes
+        if any(_may_be(each, item, labels) for each in change.conditions)
+        and not any(_is_named(each, item) for each in change.excluded)
+    ]
+    if not found:
+        return item
+    spec = {**item.spec, **dict.fromkeys(frozenset().union(*(e.fields for e in found)), UNKNOWN)}
+    by = ""
+    for change in found:
+        # Of several, which is first is for others to say.
+        is_alone = all(each is change or not each.fields & change.fields for each in found)
+        if is_alone and change in near:
+            with suppress(UnsureError):
+                spec |= made_of(change.policy, change.rule, item, labels.get(item.namespace))
+                by = f"the ClusterPolicy {text(at(change.policy, 'metadata', 'name'))}"
+    return replace(item, spec=spec, changed_by=by)
 
 
-def _changes(spec: Any) -> Iterator[PolicyChange]:
+def _changes(spec: Any, whole: Any) -> Iterator[PolicyChange]:
     rules = items(at(spec, "rules"))
     for rule in rules:  # of Kyverno
-        fields = frozenset(_FIELDS.findall(str(at(rule, "mutate"))))
+        fields = _fields(at(rule, "mutate"))
         if fields:
-            yield PolicyChange(fields, _told(at(rule, "match")), _told(at(rule, "exclude")))
+            excluded = _told(at(rule, "exclude"))
+            yield PolicyChange(fields, _told(at(rule, "match")), excluded, whole, rule)
     fields = frozenset() if rules else frozenset(_FIELDS.findall(str(spec)))
     if fields:
         yield PolicyChange(fields, [at(spec, "matchConstraints") or at(spec, "match") or {}], ())
+
+
+def _fields(mutate: Any) -> frozenset[str]:
+    """What a rule of Kyverno may change; anything, where its patch as a whole is not known."""
+    patches = [mutate, *dict(pairs(mutate)).values(), at(mutate, "patchStrategicMerge", "spec")]
+    return frozenset(_NAMES if UNKNOWN in patches else _FIELDS.findall(str(mutate)))
 
 
 def _told(match: Any) -> list[Any]:

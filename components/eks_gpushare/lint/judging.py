@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.inventory.booted import booted
+from eks_gpushare.inventory.edges.engines import PLUGIN_AND_DRA, TWO_ENGINES, TWO_PLUGINS
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.alternatives import alternatives, guides_with_options
@@ -65,13 +66,27 @@ class Scoped:
 
     def judged(self, scope: FileScope) -> list[Judgement]:
         """What is wrong in a scope, with edits as far as they are certain there."""
-        places = [(file, "") for file in sorted(scope.files)]
-        places += [(file, build) for build in sorted(scope.builds) for file in sorted(scope.files)]
         every = [place for place in self._by_place if place[1] != _ALONE]
-        found = self._found(every if scope.all else places)
+        found = self._found(every if scope.all else _places(scope))
         if scope.is_certain:
             return found
-        return [self._certain(problem) for problem in found]
+        return [self._certain(problem) for problem in self._of_parts(scope, found)]
+
+    def _of_parts(self, scope: FileScope, found: Sequence[Judgement]) -> list[Judgement]:
+        """What is found, with two of what must be there once as a note if a layout joins them.
+
+        That folders are of one cluster was told from there not being two of anything.
+        """
+        twice = [each for each in found if each.rule in _TWICE] if scope.parts else []
+        if not twice:
+            return list(found)
+        sure = {key_of(one) for part in scope.parts for one in self._found(_places(part))}
+        return [
+            replace(each, severity="info")
+            if each in twice and isinstance(each, Problem) and key_of(each) not in sure
+            else each
+            for each in found
+        ]
 
     def judged_alone(self) -> list[Judgement]:
         """What is wrong within what a template decides about, of which nothing else follows."""
@@ -167,6 +182,13 @@ def _in_each_of_its_own(found: Sequence[tuple[Sequence[Item], list[Judgement]]])
     ]
 
 
+def _places(scope: FileScope) -> list[tuple[str, str]]:
+    """Where items of a scope stand."""
+    files = sorted(scope.files)
+    return [(file, build) for build in ("", *sorted(scope.builds)) for file in files]
+
+
+_TWICE: Final = (TWO_PLUGINS, PLUGIN_AND_DRA, TWO_ENGINES)
 _ALONE: Final = "?"
 """In place of a kustomization, of what a template decides about."""
 

@@ -115,8 +115,8 @@ class Links:
                 joined.join((files[0], posixpath.join(chart, CHART)))
         for file, named in self._named.items():
             for path in named:
-                inside = path if path in self._files else self._folders.get(path, [path])[0]
-                joined.join((file, inside))
+                # A folder that is given stands among the files too, for what is said of it.
+                joined.join((file, path, *self._folders.get(path, ())))
         for file, tail in self._units.items():
             meant = (each for each in self._folders if f"/{each}".endswith(f"/{tail}"))
             joined.join((file, *(self._folders[each][0] for each in meant)))

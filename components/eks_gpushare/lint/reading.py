@@ -16,9 +16,9 @@ from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.dumps import without_what_controllers_made
 from eks_gpushare.lint.file_in_reading import FileInReading
 from eks_gpushare.lint.judging import Scoped, in_all_builds
+from eks_gpushare.lint.left_out import left_out
 from eks_gpushare.lint.named_folders import Spaces
 from eks_gpushare.lint.node_classes import class_of
-from eks_gpushare.lint.one_cluster import examples_apart
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.readers.texts import TEXT_READERS
 from eks_gpushare.lint.references import as_applied, naming
@@ -314,11 +314,10 @@ class Reading:
         ]
         declared = self.declared.scopes(self.files) if self.declared is not None else {}
         built = self.kustomizations.contents
-        roots, charts = self.terraform.contents, self.charted.contents
-        found = scopes_of(members, built, declared, roots, charts)
+        found = scopes_of(members, built, declared, self.terraform.contents, self.charted.contents)
         if declared or not everywhere.is_one_cluster:
             return found
-        return as_one_cluster(found, examples_apart(everywhere.once))
+        return as_one_cluster(found, everywhere.apart | left_out(self.folders, built))
 
     def judge(self, edges: Sequence[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""

@@ -14,24 +14,29 @@ from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.edges.configs import MAP_UNUSED
 from eks_gpushare.inventory.edges.daemonsets import UNLABELLED
 from eks_gpushare.inventory.edges.drivers import NOWHERE, brings_driver, installs
+from eks_gpushare.inventory.edges.landing import ELSEWHERE, PODS_KEPT_OUT
 from eks_gpushare.inventory.edges.mps import NO_DAEMON
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, Pointer, Release, Workload
+from eks_gpushare.inventory.nodes import has_gpus
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs, text
 from eks_gpushare.lint.changed_pods import changes_in
 from eks_gpushare.lint.node_classes import class_named, class_of
-from eks_gpushare.lint.one_cluster import is_one_cluster, once_of
+from eks_gpushare.lint.one_cluster import examples_apart, is_one_cluster, once_of
 from eks_gpushare.lint.rules.shell import BY_HAND
 from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
 from eks_gpushare.manifests.checks.charts.discovery import is_without_nfd
-from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.document import Document, value_of
+from eks_gpushare.manifests.folders import folders_above
 from eks_gpushare.manifests.kustomize import NAMES
+from eks_gpushare.manifests.rules.against import TOO_LARGE_POD
 from eks_gpushare.manifests.rules.eksctl import NO_DRIVER
 from eks_gpushare.manifests.rules.gpu_names import RESOURCE_AS_LABEL, RESOURCE_NAMES
 from eks_gpushare.manifests.rules.gpu_programs import SPLIT
 from eks_gpushare.manifests.rules.karpenter_versions import REMOVED_VERSION
+from eks_gpushare.manifests.rules.room_of_pools import NO_TYPE_HAS_IT
 from eks_gpushare.manifests.rules.scaling import NO_SPARE_GPU
 from eks_gpushare.sharing.resources import GPU
 
@@ -62,6 +67,10 @@ _KARPENTER: Final = "karpenter"
 """The chart of Karpenter, by its release: an earlier one serves what the newest does not."""
 _SERVED: Final = ("served", "karpenter")
 """What an object of Karpenter's needs of others."""
+_NODES_OF: Final = "nodes of"
+"""Kind of a cluster that has nodes with GPUs, by its name."""
+_OF_NODES: Final = (ELSEWHERE, NO_SPARE_GPU, NO_TYPE_HAS_IT, PODS_KEPT_OUT, TOO_LARGE_POD)
+"""What is said of pods by the nodes of their cluster."""
 _RELEASE: Final = re.compile(r"v?([0-9]+)\.([0-9]+)\b")
 _ANYWHERE: Final = (_LABEL, _SHARED, _NFD[0], _DRIVER[0], _SERVED[0])
 """Kinds of what is told of files by others that they do not name."""
@@ -87,6 +96,11 @@ class Naming(NamedTuple):
         """Whether the files' folders are laid out as the parts of one cluster."""
         return sum(kind == _CLUSTER for kind, _ in self.named) <= 1 and is_one_cluster(self.once)
 
+    @property
+    def apart(self) -> frozenset[str]:
+        """Files of examples that need not be of the cluster whose parts the others are."""
+        return examples_apart(self.once)
+
     def references(self) -> dict[str, list[str]]:
         """The files that a file names something of, where only one has it, by its normal path."""
         found: dict[str, list[str]] = {}
@@ -105,7 +119,8 @@ class Naming(NamedTuple):
         So is what else files have wherever they lie. Of what its own have, no others tell more.
         """
         told = [key for key in part.named if key[0] in _ANYWHERE]
-        return any(key in self.having and key not in part.having for key in told)
+        others = part._clusters and part._clusters != self._clusters
+        return bool(others) or any(key in self.having and key not in part.having for key in told)
 
     def with_other_scopes(self, judgement: Judgement) -> Judgement:
         """A finding as a note, where files of another scope give nodes what it says they lack.
@@ -115,24 +130,32 @@ class Naming(NamedTuple):
         Args:
             judgement: What was found within a document or a scope.
         """
-        if not isinstance(judgement, Problem):
-            return judgement
+        if isinstance(judgement, Problem) and (self._doubts(judgement) or self._gives(judgement)):
+            return replace(judgement, severity="info")
+        return judgement
+
+    def _doubts(self, judgement: Problem) -> bool:
+        """Whether another scope may have what is meant."""
+        file = posixpath.normpath(judgement.source.file)
+        if judgement.rule in _OF_NODES and self._has_clusters_above(file):
+            return True
         if judgement.rule is MAP_UNUSED:
             # A script may tell the operator of it, wherever it lies.
-            is_named = ("map", judgement.source.name.rpartition(" ")[2]) in self.named
-            return replace(judgement, severity="info") if is_named else judgement
-        given: set[object] = {name for kind, name in self.having if kind == _LABEL}
+            return ("map", judgement.source.name.rpartition(" ")[2]) in self.named
         if judgement.rule is SPLIT or (
             judgement.rule is NO_SPARE_GPU and "ResourceQuota" not in judgement.message
         ):
             # A configuration may be for nodes that these pods do not get: neither is certain.
-            shared = (_SHARED, GPU) in self.having
-            return replace(judgement, severity="info") if shared else judgement
-        if judgement.rule is UNLABELLED and _NFD in self.having:
-            lacks = posixpath.normpath(judgement.source.file) in self.named.get(_NFD, ())
-            return replace(judgement, severity="info") if lacks else judgement
+            return (_SHARED, GPU) in self.having
+        lacks = judgement.rule is UNLABELLED and _NFD in self.having
+        return lacks and file in self.named.get(_NFD, ())
+
+    def _gives(self, judgement: Problem) -> bool:
+        """Whether another scope has what nodes or charts lack."""
+        given: set[object] = {name for kind, name in self.having if kind == _LABEL}
+        named: set[object] = set()
         if judgement.rule is RESOURCE_AS_LABEL:
-            named: set[object] = set(RESOURCE_NAMES.findall(judgement.message))
+            named = set(RESOURCE_NAMES.findall(judgement.message))
         elif judgement.rule is BY_HAND:
             named = {
                 name for name in given if judgement.message.startswith(f"The {name} is put on")
@@ -144,9 +167,18 @@ class Naming(NamedTuple):
             named, given = {True}, {self._serves_karpenter(judgement.message)}
         elif judgement.rule is NO_DAEMON and _CAPABLE in judgement.message:
             named = {f"label {_CAPABLE}"}  # of nodes of another scope
-        else:
-            return judgement
-        return replace(judgement, severity="info") if named & given else judgement
+        return bool(named & given)
+
+    def _has_clusters_above(self, file: str) -> bool:
+        """Whether a folder above has one of several clusters, so that pods may be for that too."""
+        above = set(list(folders_above(posixpath.dirname(file)))[1:])
+        files = frozenset[str]().union(*self._clusters.values())
+        return len(self._clusters) > 1 and not above.isdisjoint(map(posixpath.dirname, files))
+
+    @property
+    def _clusters(self) -> dict[str, frozenset[str]]:
+        """Files of the clusters that have nodes with GPUs, by the names of these."""
+        return {name: files for (kind, name), files in self.having.items() if kind == _NODES_OF}
 
     def _serves_karpenter(self, message: str) -> bool:
         """Whether each Karpenter that the files install is of before what a message says."""
@@ -290,13 +322,19 @@ def _given(item: Item) -> Iterator[tuple[str, str]]:
         yield from _installed(item)
     if any(daemon.role == "nfd" for daemon in daemons(Inventory((item,)), item.cluster)):
         yield _NFD
-    if not isinstance(item, NodeSet):
-        return
-    for label, _ in pairs(item.labels):
+    if isinstance(item, NodeSet):
+        yield from _given_to(item)
+
+
+def _given_to(nodes: NodeSet) -> Iterator[tuple[str, str]]:
+    for label, _ in pairs(nodes.labels):
         if RESOURCE_NAMES.fullmatch(label):
             yield _LABEL, label
-    if item.provisioner != "byHand":
-        yield from _put(item)
+    if nodes.provisioner != "byHand":
+        yield from _put(nodes)
+    of_cluster = value_of(nodes)
+    if at(of_cluster, "kind") == "ClusterConfig" and has_gpus(nodes):
+        yield _NODES_OF, str(at(of_cluster, "metadata", "name"))
 
 
 def _installed(item: Release) -> Iterator[tuple[str, str]]:

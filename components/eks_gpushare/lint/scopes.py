@@ -56,6 +56,8 @@ class FileScope:
     """Whether somebody said so, or a tool puts them together, so that it is no guess."""
     all: bool = False
     """Whether it is of whatever is read."""
+    parts: tuple[FileScope, ...] = ()
+    """The scopes of which it is made, where nothing joins these but how they are laid out."""
     is_put_out: bool = False
     """Whether it is a file that lies beside a kustomization which does without it for now."""
 
@@ -91,6 +93,7 @@ def as_one_cluster(
         "whatever a cluster has once is there once, in a folder that is called after it",
         frozenset[str]().union(*(scope.files for scope in parts)),
         frozenset[str]().union(*(scope.builds for scope in parts)),
+        parts=tuple(parts),
     )
     return (whole, *guides)
 

@@ -361,6 +361,7 @@ def _resource(made: MadeResource, build: str) -> TerraformResource:
         has_texts = key in _TEXTS or made.kind in (*IMAGES, POLICY_DOCUMENT)
         values.put(key, settled(given, texts=has_texts), made.values.places.get(key))
     document = hcl_document(made.address, values, made.place, build)
+    document = replace(document, is_optional=made.present is UNKNOWN)
     is_there = made.present is not False
     return TerraformResource(document, (), made.kind, made.address, document.value, is_there)
 

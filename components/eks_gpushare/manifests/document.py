@@ -65,6 +65,8 @@ class Document:
     alone: str = ""
     """The place of a document of which a template decides whether it is there, or what else it has.
     What is wrong within it is so by itself; nothing else follows from it. Empty of any other."""
+    is_optional: bool = False
+    """Whether it is there on a condition alone that is not known: two such need not be at once."""
 
     def raw(self, path: FieldPath) -> str | None:
         """The text of a value as it is written, whatever a template makes of it."""

@@ -42,6 +42,9 @@ _VERSIONS = ("tag", "version")
 _LEAST_BRANCH = 100
 _AMOUNTS = (("limits",), ("requests",))
 """Above amounts of a resource, which are text too: 250m."""
+_OR_TEXT = ("expanderPriorities",)
+"""A mapping of Cluster Autoscaler's chart that may be written as its text: `kindIs "string"` of
+templates/priority-expander-configmap.yaml, read 2026-11-30."""
 _LATER = TakesOutput().checked_as
 """What stands for an output of a program, of which nothing is known."""
 
@@ -130,7 +133,8 @@ def _fits(place: Place, wanted: Type, value: Any) -> bool:
         case "list":
             return isinstance(value, list | tuple)
         case "mapping":
-            return isinstance(value, dict)
+            is_text = isinstance(value, str) and place[-1:] == _OR_TEXT
+            return isinstance(value, dict) or is_text
         case "number":
             numeric = isinstance(value, str) and value.isascii() and value.isdecimal()
             is_amount = isinstance(value, str) and place[-2:-1] in _AMOUNTS

@@ -32,7 +32,7 @@ def found_in_parts(
 ) -> list[Finding]:
     """What is found in files of a folder that are read part by part, as a call reads them."""
     for name, text in files.items():
-        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     parts = judged_in_parts(
         Files([str(folder)]),

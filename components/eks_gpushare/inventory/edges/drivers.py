@@ -62,7 +62,7 @@ def drivers(inventory: Inventory) -> Iterator[Judgement]:
         for kind in declared.values():
             nodes = kind.nodes
             brings = brings_driver(nodes)
-            if nodes.provisioner == "managed" and nodes.ami == "":
+            if nodes.provisioner == "managed" and nodes.ami == "" and not _boots_with_one(nodes):
                 yield Problem(
                     UNNAMED,
                     nodes.source,
@@ -120,7 +120,12 @@ def _boots_plain(nodes: NodeSet) -> bool:
     """Whether the image has no driver, and what it boots with says nothing of one."""
     if nodes.ami is UNKNOWN or nodes.user_data is UNKNOWN:
         return False
-    return bool(_PLAIN.fullmatch(nodes.ami)) and "nvidia" not in nodes.user_data.lower()
+    return bool(_PLAIN.fullmatch(nodes.ami)) and not _boots_with_one(nodes)
+
+
+def _boots_with_one(nodes: NodeSet) -> bool:
+    """Whether nodes get a driver as they boot, as far as their user data has its name."""
+    return isinstance(nodes.user_data, str) and "nvidia" in nodes.user_data.lower()
 
 
 def _no_runtime(release: Release, nodes: NodeSet, brings: bool | None) -> Iterator[Judgement]:  # noqa: FBT001  (of the nodes)

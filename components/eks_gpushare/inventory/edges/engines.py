@@ -11,7 +11,7 @@ from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.bottlerocket import nvidia_settings, runs_bottlerocket
 from eks_gpushare.inventory.daemons import Daemon, daemons
-from eks_gpushare.inventory.items import DeviceClaim, Release, Workload
+from eks_gpushare.inventory.items import REMOVED, DeviceClaim, Pointer, Release, Workload
 from eks_gpushare.inventory.matching import is_tolerated, never_meet
 from eks_gpushare.inventory.node_agent import engine_tolerations
 from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
@@ -45,12 +45,9 @@ DRIVER_CHARTS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
 def plugins(inventory: Inventory) -> Iterator[Judgement]:
     """Device plugins of charts and manifests, of the operating system, and DRA drivers."""
     for cluster in inventory.clusters():
-        every = [
-            daemon
-            for daemon in daemons(inventory, cluster)
-            if daemon.role == "plugin" and daemon.is_on is not None
-        ]
-        drivers = [release for release in inventory.of(Release, cluster) if gives_gpus(release)]
+        every = _plugins(inventory, cluster)
+        releases = filter(_is_sure, inventory.of(Release, cluster))
+        drivers = [release for release in releases if gives_gpus(release)]
         declared = declared_nodes(inventory, cluster)
         if not declared:
             yield from _anywhere(every)
@@ -59,17 +56,21 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
         for kind in declared:
             here = [daemon for daemon in every if is_there(daemon, kind)]
             yield from _two(kind, here)
-            if here and drivers:
-                nodes = kind.nodes
-                yield Problem(
-                    PLUGIN_AND_DRA,
-                    drivers[0].source,
-                    (),
-                    f"{at_start(here[0].title)} and {drivers[0].source.name} both give out the "
-                    f"GPUs of {nodes.source.name}.",
-                    "Keep one of the two off these nodes by labels and node selectors, or switch "
-                    "off `resources.gpus.enabled` of the DRA driver.",
-                )
+            for driver in drivers if here else ():
+                yield from _both(driver, here[0], kind)
+
+
+def _plugins(inventory: Inventory, cluster: str) -> list[Daemon]:
+    """Those that no script takes away; all of them where all are, as by one that clears up."""
+    plugins = [each for each in daemons(inventory, cluster) if each.role == "plugin"]
+    sure = [each for each in plugins if each.is_on is not None and _is_sure(each.item)]
+    gone = {each.name for each in inventory.of(Pointer) if each.kind == REMOVED}
+    return [each for each in sure if each.item.name not in gone] or sure
+
+
+def _is_sure(item: Item) -> bool:
+    """Whether it is there on no condition that is not known: of two such one may be the other's."""
+    return not getattr(item.source.document, "is_optional", False)
 
 
 def declared_nodes(inventory: Inventory, cluster: str) -> list[NodeKind]:
@@ -86,6 +87,26 @@ def is_there(daemon: Daemon, kind: NodeKind) -> bool:
     if daemon.of_operator and without_operands(kind.nodes) is not False:
         return False
     return landing(daemon.spec, kind.nodes.taints, kind.label_once_found).lands is True
+
+
+def _both(driver: Release, plugin: Daemon, kind: NodeKind) -> Iterator[Judgement]:
+    """A DRA driver where a plugin is, by labels: most charts of it tolerate whatever taint."""
+    given = at(driver.values, "kubeletPlugin")
+    keeps = {key: at(given, key) for key in ("nodeSelector", "affinity") if at(given, key)}
+    lands = landing(keeps, (), kind.label_once_found).lands if keeps else True
+    if lands is None:
+        what = f"whether {driver.source.name} is for {kind.nodes.source.name}"
+        yield NotSeen(PLUGIN_AND_DRA, driver.source, what)
+    elif lands:
+        yield Problem(
+            PLUGIN_AND_DRA,
+            driver.source,
+            (),
+            f"{at_start(plugin.title)} and {driver.source.name} both give out the GPUs of "
+            f"{kind.nodes.source.name}.",
+            "Keep one of the two off these nodes by labels and node selectors, or switch off "
+            "`resources.gpus.enabled` of the DRA driver.",
+        )
 
 
 def _anywhere(every: Sequence[Daemon]) -> Iterator[Problem]:
@@ -263,6 +284,7 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
         found: list[tuple[Item, str]] = [
             (release, what)
             for release in _of_one_operator(inventory.of(Release, cluster))
+            if _is_sure(release)
             for what in _engines_of(release, kinds)
         ]
         found += [

@@ -32,8 +32,11 @@ NOT_ADVERTISED = rule_of("GPU1110")
 PODS_KEPT_OUT = rule_of("GPU1111")
 ELSEWHERE = rule_of("GPU1112")
 
-_VIRTUAL = ("liqo.io/", "virtual-kubelet", "virtual-node")
-"""Signs of labels of nodes that stand for another cluster's."""
+_VIRTUAL = (
+    *("liqo.io/", "virtual-kubelet", "virtual-node"),
+    *("cloud.google.com/", "kubernetes.azure.com/", "oci.oraclecloud.com/"),
+)
+"""Signs of labels of nodes that stand for another cluster's, or that are of another cloud."""
 _MOST_TYPES = 5
 """Instance types that a message lists."""
 
@@ -270,15 +273,17 @@ def _kept_out(workload: Workload, place: Candidates, requests: Sequence[Request]
         if written
         else (Edit("set", where, wanted),)
     )
+    by, fix = workload.changed_by, f"Add {shown} to its tolerations"
     return Problem(
         PODS_KEPT_OUT,
         workload.source,
         where,
         f"{at_start(workload.source.name)} asks for {requests[0].resource} and does not tolerate "
         f"the taint {taints[0]} of {nodes.source.name}, which has it."
-        f"{_by_itself(requests, taints[0].key)}",
-        f"Add {shown} to its tolerations.",
-        edits=edits,
+        f"{_by_itself(requests, taints[0].key)}"
+        f"{f' What {by} adds to its pods is no toleration of it.' if by else ''}",
+        f"{fix}, or have {by} do so." if by else f"{fix}.",
+        edits=() if by else edits,
     )
 
 

@@ -123,8 +123,10 @@ def _pool(
 ) -> Iterator[Judgement | _Untold]:
     """Of files, overlays may be `missing`, unless there are some."""
     nodes, kind = offer.kind.nodes, offer.kind
-    if kind.type is None:
-        return
+    if nodes.most is UNKNOWN:
+        yield NotSeen(NOT_PROMISED, nodes.source, f"whether {nodes.source.name} is static")
+    if kind.type is None or nodes.most is not None:
+        return  # of a static pool Karpenter keeps as many nodes, whatever pods wait for
     verdicts = [
         (overlay, meets_requirements(overlay.requirements, kind.label)) for overlay in overlays
     ]

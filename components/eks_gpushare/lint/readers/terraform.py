@@ -11,6 +11,7 @@ from eks_gpushare.inventory.items import (
     AKS_POOL,
     CLUSTER_VERSION,
     NODE_ROLE,
+    OTHER_NODES,
     SERVICE_QUOTA,
     NodeSet,
     Pointer,
@@ -18,6 +19,8 @@ from eks_gpushare.inventory.items import (
 )
 from eks_gpushare.inventory.launches import with_disk
 from eks_gpushare.inventory.node_agent import agents
+from eks_gpushare.inventory.nodes import has_gpus
+from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.scaling_groups import promised
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
@@ -120,8 +123,8 @@ def read_resources(
         source = Source(address, document, place)
         if kind in (terraform_groups.NODE_GROUP, terraform_groups.KIND):
             nodes, problems = _nodes(source, kind, given, templates)
-            found += nodes if is_there else []
-            judgements += problems
+            found += nodes if is_there else _switched_off(nodes)
+            judgements += problems if is_there else map(_latent, problems)
         elif not is_there:
             continue
         elif kind == "aws_servicequotas_service_quota":
@@ -140,6 +143,8 @@ def read_resources(
             judgements += cluster_rules(source, known)
             name = text(at(given, "version"), "")
             found.append(Pointer(source=source, kind=CLUSTER_VERSION, name=name, spec=given))
+            if at(given, "remote_network_config"):
+                found.append(Pointer(source=source, kind=OTHER_NODES, name=address))
         else:
             read = _object(document, place, source, kind, given)
             found += read.items
@@ -156,6 +161,18 @@ def read_resources(
     )
     found += role_trusts(there, configuration)
     return Read(list(with_tags(found, every, configuration)), judgements, inner)
+
+
+def _latent(judgement: Judgement) -> Judgement:
+    """A note, of a group that is not made: it would be wrong if it were."""
+    return replace(judgement, severity="info") if isinstance(judgement, Problem) else judgement
+
+
+def _switched_off(groups: Iterable[NodeSet]) -> Iterator[Pointer]:
+    """What stands for groups with GPUs that a condition leaves out."""
+    for nodes in groups:
+        if has_gpus(nodes):
+            yield Pointer(source=nodes.source, kind=OTHER_NODES, name=nodes.source.name)
 
 
 def _nodes(

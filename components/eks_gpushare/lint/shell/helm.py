@@ -62,6 +62,7 @@ _SHORT: Final = {
     "o": "output",
 }
 _VERBS: Final = ("install", "upgrade", "template")
+_TAKES_AWAY: Final = ("uninstall", "delete", "del", "un")
 _CONFIGS: Final[Mapping[tuple[str, ...], dict[str, Any]]] = {
     ("config",): {"config": UNKNOWN},
     ("devicePlugin", "config"): {"devicePlugin": {"config": UNKNOWN}},
@@ -79,6 +80,8 @@ def helm_release(words: Sequence[Word], said: Said) -> None:
     verb = line.plain[0].text if line.plain else ""
     if verb not in _VERBS:
         added(line.plain, said)
+        if verb in _TAKES_AWAY:
+            said.removes(at, *(word.text for word in line.plain[1:]))
         return
     plain = line.plain[1:]
     name, chart = _name_and_chart(plain, line)

@@ -50,6 +50,8 @@ _NODES: Final = ("node", "nodes", "no")
 _STATIC: Final = re.compile(
     r"^https://raw\.githubusercontent\.com/NVIDIA/k8s-device-plugin/\S+/nvidia-device-plugin\.yml$"
 )
+_PLUGIN: Final = "nvidia-device-plugin-daemonset"
+"""The DaemonSet in it."""
 _FOLDER: Final = re.compile(r"(?:\./)?[A-Za-z0-9_][A-Za-z0-9_/-]*")
 """What is no file, no address and nothing that a shell fills in."""
 _CONFIG_MAPS: Final = ("configmap", "configmaps", "cm")
@@ -76,6 +78,11 @@ def kubectl(words: Sequence[Word], said: Said) -> None:
             _run(line, at, said)
         case ["apply" | "create" | "replace", *_]:
             _manifests(line, at, said)
+        case ["delete", "ds" | "daemonset" | "daemonsets", *names]:
+            said.removes(at, *names)
+        case ["delete"]:
+            files = line.every("filename")
+            said.removes(at, *(_PLUGIN for _, word in files if _STATIC.search(word.text)))
         case _:
             pass
 
@@ -237,7 +244,7 @@ def _manifests(line: Line, at: Position, said: Said) -> None:
                 Workload(
                     source=said.source("the static manifest of the device plugin", at, {}),
                     kind="DaemonSet",
-                    name="nvidia-device-plugin-daemonset",
+                    name=_PLUGIN,
                     namespace="kube-system",
                     replicas=None,
                     labels={"name": "nvidia-device-plugin-ds"},

@@ -69,7 +69,7 @@ class KarpenterReader:
             judgements += pool_rules(source, spec, template, own)
             found.append(nodes)
             place = _place_of_labels(value)
-            judgements += owned_labels(source, at(value, *place), place)
+            judgements += owned_labels(source, at(value, *place), place, nodes.instance_types)
             judgements += retired(nodes, ("spec", *template, "requirements"))
             whole = not is_excerpt(source, value)
             if kind == "NodePool" and nodes.instance_types and has_gpus(nodes) and whole:
@@ -118,8 +118,8 @@ def _nodes(source: Source, name: Maybe[str], value: Any, template: FieldPath) ->
         taints=taints(at(spec, *template, "taints")),
         startup_taints=taints(at(spec, *template, "startupTaints")),
         ami="" if automatic else UNKNOWN,
-        least=replicas if isinstance(replicas, int) else 0,
-        most=replicas if isinstance(replicas, int) else None,
+        least=0 if replicas is None else replicas,
+        most=replicas,
         limits=UNKNOWN if limits is UNKNOWN else mapping(limits),
         bought_as=_ways(requirements),
     )

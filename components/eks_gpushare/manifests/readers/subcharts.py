@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.catalog.chart_ages import chart_ages
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.catalog.chart_releases import chart_history
+from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 _NAMES: Final = ("Chart.yaml", "Chart.yml", "requirements.yaml")
 """The last is of Helm 2."""
+_OWN: Final = ("values.yaml", "values.yml")
+"""What a chart is installed with if nothing else is said."""
+_OF_VALUES: Final = re.compile(r"values[-_.A-Za-z0-9]*\.ya?ml")
+_SEVERAL: Final = 2
 _VALUE: Final = re.compile(r"\.Values\.([A-Za-z0-9_]+)")
 _EXACT: Final = "0123456789v"
 
@@ -45,6 +50,8 @@ class Subchart(NamedTuple):
     conditions: tuple[tuple[str, ...], ...]
     """Places in the values of the chart above; the first that is there decides."""
     tags: tuple[str, ...]
+    is_decided: bool = True
+    """Whether all files of values of the chart above agree on whether it is installed."""
 
     def is_on(self, values: Mapping[str, Any]) -> bool | None:
         """Whether values of the chart above install it; None where it is not known."""
@@ -66,6 +73,7 @@ class Subchart(NamedTuple):
 
 def subcharts(files: Iterable[GivenFile]) -> dict[str, tuple[Subchart, ...]]:
     """The subcharts of each chart among some files, by its folder."""
+    files = list(files)
     found: dict[str, tuple[Subchart, ...]] = {}
     for file in files:
         if posixpath.basename(file.name) not in _NAMES:
@@ -74,7 +82,40 @@ def subcharts(files: Iterable[GivenFile]) -> dict[str, tuple[Subchart, ...]]:
             listed = tuple(_listed(document))
             folder = posixpath.dirname(posixpath.normpath(file.name))
             found[folder] = (*found.get(folder, ()), *listed)
-    return {folder: listed for folder, listed in found.items() if listed}
+    given = _values_of(files, {folder for folder, listed in found.items() if listed})
+    return {
+        folder: tuple(
+            each._replace(is_decided=len(set(map(each.is_on, given.get(folder, ())))) < _SEVERAL)
+            for each in listed
+        )
+        for folder, listed in found.items()
+        if listed
+    }
+
+
+def _values_of(
+    files: Iterable[GivenFile], folders: Collection[str]
+) -> dict[str, list[Mapping[str, Any]]]:
+    """What charts can be installed with: each file of values over the chart's own, by folder."""
+    own: dict[str, Mapping[str, Any]] = {}
+    others: dict[str, list[Mapping[str, Any]]] = {}
+    for file in files:
+        folder, name = posixpath.split(posixpath.normpath(file.name))
+        if folder in folders and _OF_VALUES.fullmatch(name):
+            for document in read_texts(file.text, file.name).documents:
+                if not isinstance(document.value, dict):
+                    continue
+                if name in _OWN:
+                    own[folder] = document.value
+                else:
+                    others.setdefault(folder, []).append(document.value)
+    return {
+        folder: [
+            own.get(folder, {}),
+            *(merge_values(own.get(folder, {}), each) for each in others.get(folder, ())),
+        ]
+        for folder in own.keys() | others.keys()
+    }
 
 
 def chart_versions(files: Iterable[GivenFile]) -> dict[str, str]:
@@ -214,7 +255,11 @@ class SubchartValuesReader:
         return any(isinstance(value.get(each.key), dict) for each in self._listed)
 
     def read(self, document: Document) -> Read:
-        """A release of each that is installed for all that is known."""
+        """A release of each that is installed for all that is known.
+
+        Where files of values do not agree on that, each is judged by itself: which of them a
+        cluster gets is not known.
+        """
         found: list[Release] = []
         inner: list[Document] = []
         for each in self._listed:
@@ -228,7 +273,11 @@ class SubchartValuesReader:
                 has_own = keys is None or keys.kind((each.chart,)) is not None
                 if isinstance(own.get(each.chart), dict) and not has_own:
                     path, own, version = (*path, each.chart), own[each.chart], UNKNOWN
-                made = release(document, each.chart, own, version=version, path=path)
+                here = document
+                if not each.is_decided:
+                    here = replace(document, alone=f"{document.file}:{each.key}")
+                    found.append(release(document, each.chart, UNKNOWN, version=version, path=path))
+                made = release(here, each.chart, own, version=version, path=path)
                 found.append(made)
-                inner += within_values(document, path)
+                inner += within_values(here, path)
         return Read(items=found, inner=inner)

@@ -40,7 +40,7 @@ NOT_COUNTERS: Final = Rule(
 UNSCRAPED: Final = Rule(
     "GPU1393",
     "warning",
-    "Prometheus selects the ServiceMonitors of GPU metrics, and these ports that are there.",
+    "Prometheus selects the monitors of GPU metrics, and these ports that are there.",
     "It takes those that its selector matches and no others, by ports of the name that they give "
     "and where network policies let it in, and says nothing of the rest: alerts and autoscalers by "
     "their metrics see no GPU at all.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.inventory.items import REMOVED, Pointer
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.snippets import expanded, read_snippet
@@ -52,6 +53,17 @@ class Said:
             places: Where parts of it stand.
         """
         return Source(name, placed_document(self.file, None, at, places))
+
+    def removes(self, at: Position, *names: str) -> None:
+        """Note DaemonSets or releases that a command takes away.
+
+        Args:
+            at: Where the command stands.
+            names: Theirs.
+        """
+        for name in names:
+            source = self.source(f"the command that removes {name}", at, {})
+            self.items.append(Pointer(source=source, kind=REMOVED, name=name))
 
     def values_written(self, file: str) -> Any:
         """The values in a file that the text writes; UNKNOWN of any other."""

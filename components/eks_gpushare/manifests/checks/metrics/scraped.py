@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from eks_gpushare.inventory.inventory import Inventory
 
-MONITORS: Final = ("ServiceMonitor", "PodMonitor")
+MONITORS: Final = {"ServiceMonitor": "serviceMonitorSelector", "PodMonitor": "podMonitorSelector"}
+"""Kinds of monitors, and by what of its spec a server takes them."""
 OF_GPUS: Final = re.compile(r"dcgm|nvidia|gpu|vllm|sglang|tritonserver|triton-")
 _INJECTED: Final = re.compile(r"envoy|istio|linkerd")
 _AS_WRITTEN: Final = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "Pod")

@@ -1,8 +1,8 @@
 """Whether Prometheus takes the metrics of GPUs, with the labels that queries go by.
 
-Sources, November 2026: `serviceMonitorSelector` of
+Sources, November 2026: `serviceMonitorSelector` and `podMonitorSelector` of
 https://prometheus-operator.dev/docs/api-reference/api/; `serviceMonitorSelectorNilUsesHelmValues`
-in values.yaml of kube-prometheus-stack; `honor_labels` of
+and its like in values.yaml of kube-prometheus-stack; `honor_labels` of
 https://prometheus.io/docs/prometheus/latest/configuration/configuration/; `serviceMonitor` in
 deployment/values.yaml of NVIDIA/dcgm-exporter and deployments/gpu-operator/values.yaml of
 NVIDIA/gpu-operator, which honors no labels by default; controllers/state_manager.go of
@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _OF_DCGM: Final = re.compile(r"dcgm")
-_NIL: Final = ("prometheus", "prometheusSpec", "serviceMonitorSelectorNilUsesHelmValues")
-_SELECTOR: Final = ("prometheus", "prometheusSpec", "serviceMonitorSelector")
+_SPEC: Final = ("prometheus", "prometheusSpec")
 _ON_OPENSHIFT: Final = (("operator", "use_ocp_driver_toolkit"), ("platform", "openshift"))
 """Signs of a platform with a Prometheus of its own, which goes by the namespace's label."""
 _QUERY: Final = re.compile(r"DCGM_FI_[A-Z0-9_]+\{([^}]*)\}")
@@ -81,7 +80,8 @@ def scraping(inventory: Inventory) -> Iterator[Judgement]:
         ]
         if not monitors:
             continue
-        yield from _unselected(inventory, cluster, monitors)
+        if not _scrapes_otherwise(inventory, cluster):
+            yield from _unselected(inventory, cluster, monitors)
         exporters = [each for each in monitors if each.of_dcgm]
         taken = {_takes_over(each) for each in exporters}
         # A scrape that is written out may be of the exporter too, with labels as it says itself.
@@ -150,23 +150,20 @@ def _of_charts(releases: Sequence[Release]) -> Iterator[_Monitor]:
 def _unselected(
     inventory: Inventory, cluster: str, monitors: Sequence[_Monitor]
 ) -> Iterator[Problem]:
-    servers = list(_servers(inventory, cluster))
-    if not servers or any(selector is UNKNOWN for _, selector in servers):
-        return
-    lost = [
-        monitor
-        for monitor in monitors
-        if all(selects(selector, monitor.labels) is False for _, selector in servers)
-    ]
+    lost = []
+    for monitor in monitors:
+        servers = list(_servers(inventory, cluster, _kind(monitor)))
+        chosen = [selects(selector, monitor.labels) for _, selector in servers]
+        # One that is not known may take all that there are.
+        if servers and UNKNOWN not in [one for _, one in servers] and set(chosen) == {False}:
+            lost.append((monitor, *servers[0]))
     # Whoever has one of his own for the exporter leaves that of its chart as it is.
-    own = any(monitor.of_dcgm and monitor not in lost for monitor in monitors)
-    for monitor in lost:
-        if isinstance(monitor.item, Pointer) and monitor.item.kind != "ServiceMonitor":
-            continue
+    gone = [monitor for monitor, *_ in lost]
+    own = any(monitor.of_dcgm and monitor not in gone for monitor in monitors)
+    for monitor, server, selector in lost:
         if not (own and isinstance(monitor.item, Release)):
-            server, selector = servers[0]
-            name = monitor.item.source.name
-            called = name if isinstance(monitor.item, Pointer) else f"the ServiceMonitor of {name}"
+            name, kind = monitor.item.source.name, _kind(monitor)
+            called = name if isinstance(monitor.item, Pointer) else f"the {kind} of {name}"
             wanted = ", ".join(
                 f"{key}: {text(value)}" for key, value in pairs(at(selector, "matchLabels"))
             )
@@ -174,24 +171,29 @@ def _unselected(
                 UNSCRAPED,
                 monitor.item.source,
                 monitor.labels_place,
-                f"{at_start(server.source.name)} takes ServiceMonitors "
+                f"{at_start(server.source.name)} takes {kind}s "
                 f"{f'with {wanted}' if wanted else 'by its selector'}, and {called} is none of "
                 "them: it is never scraped.",
                 f"Add {wanted or 'labels that it selects'} to `{monitor.setting}`.",
             )
 
 
-def _servers(inventory: Inventory, cluster: str) -> Iterator[tuple[Item, Any]]:
-    """Each server with what selects its monitors."""
+def _kind(monitor: _Monitor) -> str:
+    return monitor.item.kind if isinstance(monitor.item, Pointer) else "ServiceMonitor"
+
+
+def _servers(inventory: Inventory, cluster: str, kind: str) -> Iterator[tuple[Item, Any]]:
+    """Each server with what selects its monitors of a kind."""
+    key = MONITORS[kind]
     for each in inventory.of(Pointer, cluster):
         if each.kind == "Prometheus":
-            selector = at(each.spec, "serviceMonitorSelector")
+            selector = at(each.spec, key)
             yield each, UNKNOWN if has_unknown(each.spec) or selector is None else selector
     for release in inventory.of(Release, cluster):
         if release.chart != PROMETHEUS:
             continue
-        selector = at(release.values, *_SELECTOR)
-        by_name = at(release.values, *_NIL) in (None, True)
+        selector = at(release.values, *_SPEC, key)
+        by_name = at(release.values, *_SPEC, f"{key}NilUsesHelmValues") in (None, True)
         if selector:
             yield release, UNKNOWN if has_unknown(selector) else selector
         elif by_name and (name := _installed_as(release)):
@@ -229,7 +231,7 @@ def _scrapes_otherwise(inventory: Inventory, cluster: str) -> bool:
     """Whether a server of Prometheus has more than monitors tell, or heeds no honored labels."""
     specs = [each.spec for each in inventory.of(Pointer, cluster) if each.kind == "Prometheus"]
     releases = inventory.of(Release, cluster)
-    specs += [at(each.values, *_NIL[:2]) for each in releases if each.chart == PROMETHEUS]
+    specs += [at(each.values, *_SPEC) for each in releases if each.chart == PROMETHEUS]
     return any(spec is UNKNOWN or at(spec, key) for spec in specs for key in _OTHERWISE)
 
 

@@ -14,7 +14,7 @@ from eks_gpushare.inventory.edges.amounts import count_of, in_all
 from eks_gpushare.inventory.items import NodeLaunch, NodeSet, Overlay, Workload
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.matching import required_terms
-from eks_gpushare.inventory.nodes import CATALOG, NodeKind, gpu_nodes
+from eks_gpushare.inventory.nodes import CATALOG, NodeKind, gpu_nodes, may_be_others
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
@@ -271,8 +271,9 @@ def types(inventory: Inventory) -> Iterator[Judgement]:
             if nodes.provisioner in ("karpenter", "managed", "selfManaged")
             for name in _names(nodes)
         ]
-        if inventory.of(Overlay, cluster):
-            continue  # what a node has is judged by that
+        others = may_be_others(inventory) and not any(each.gpus != 0 for each in pools)
+        if inventory.of(Overlay, cluster) or others:
+            continue  # what a node has is judged by that, or other nodes may be meant
         shared = bool(sharings(inventory, cluster))
         for workload, requests in gpu_workloads(inventory, cluster):
             if {each.resource for each in requests} == {GPU}:
