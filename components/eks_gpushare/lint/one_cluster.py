@@ -218,7 +218,7 @@ def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:
     others = (*_OF_EXAMPLES, _BUILT, _LESSER)
     of_cluster = {min(found) for (kind, _), found in shared if kind not in others}
     of_cluster = of_cluster or {min(found) for (kind, _), found in shared if kind == _LESSER}
-    return bool(of_cluster) and all(is_a_part(below[folder]) for folder in of_cluster)
+    return bool(of_cluster) and all(_is_a_part(below[folder]) for folder in of_cluster)
 
 
 def examples_apart(once: Mapping[tuple[str, str], frozenset[str]]) -> frozenset[str]:
@@ -285,15 +285,14 @@ def _without_numbers(below: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[st
     found = {names[0]: _STAGE.match(names[0]) for names in below.values() if names}
     bare = {name: name[match.end() :] for name, match in found.items() if match}
     numbers = {match[1] for match in found.values() if match}
-    if len(numbers) != len(found) or not all(is_a_part((name,)) for name in bare.values()):
+    if len(numbers) != len(found) or not all(_is_a_part((name,)) for name in bare.values()):
         return dict(below)
     return {
         folder: (bare[names[0]], *names[1:]) if names else names for folder, names in below.items()
     }
 
 
-def is_a_part(names: tuple[str, ...]) -> bool:
-    """Whether the first of the names of a folder is of words for parts of a cluster."""
+def _is_a_part(names: tuple[str, ...]) -> bool:
     return all(word in _PARTS for name in names[:1] for word in _WORDS.split(name))
 
 

@@ -20,7 +20,6 @@ from eks_gpushare.lint.beside import (
 from eks_gpushare.lint.named_folders import applied_by
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.scopes import CHART
-from eks_gpushare.lint.stages import stages
 from eks_gpushare.lint.terraform_roots import VARIABLES
 from eks_gpushare.manifests.files import UNIT
 from eks_gpushare.manifests.folders import folders_above, is_pattern, those_meant
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
     from eks_gpushare.manifests.files import GivenFile
 
-_TERRAFORM: Final = (".tf", ".tf.json")
 _LONGEST: Final = 1024
 """Longest text that may be the path of a file."""
 _RELATIVE: Final = re.compile(
@@ -125,17 +123,7 @@ class Links:
             for path in named:
                 joined.join((file, beside.setdefault(path, file)))
         self._join_applications(joined, below)
-        self._join_stages(joined)
         return joined.groups()
-
-    def _join_stages(self, joined: Joined) -> None:
-        """Join roots of Terraform with kustomizations that are called as they are."""
-        roots = {posixpath.dirname(each): each for each in self._files if each.endswith(_TERRAFORM)}
-        built = {posixpath.dirname(each): each for each in self._kustomizations}
-        for found in stages(roots, built):
-            joined.join(
-                each for root, other in found.items() for each in (roots[root], built[other])
-            )
 
     def _join_applications(self, joined: Joined, below: _Below) -> None:
         """Join what applications name with the files that they stand in."""
@@ -206,7 +194,7 @@ def _folders_of_script(file: GivenFile) -> Iterator[str]:
 
 def _modules_of(file: GivenFile) -> Iterator[str]:
     """Folders and files beside it that a file of Terraform names."""
-    if file.name.endswith(_TERRAFORM):
+    if file.name.endswith((".tf", ".tf.json")):
         yield from _RELATIVE.findall(file.text)
 
 

@@ -14,7 +14,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.documents.reading import is_guide
-from eks_gpushare.lint.stages import of_one_way, stages
 from eks_gpushare.manifests.folders import folders_above, meant_in
 from eks_gpushare.manifests.kustomize import NAMES, tops_of
 
@@ -161,7 +160,6 @@ class _Finder:
         self._charts = {posixpath.dirname(f) for f in self._members if _is_chart(f)}
         self._units: dict[str, FileScope] = {}
         self._by_file: dict[str, list[str]] = {}
-        self._stages: set[str] = set()
 
     def scopes(self) -> Iterator[FileScope]:
         """Units that no other takes in, each with all that it takes in."""
@@ -171,7 +169,6 @@ class _Finder:
         for key in waiting:  # which grows: what is named may name more
             inner[key] = list(dict.fromkeys(self._named_by(self._units[key], key)))
             waiting += islice(self._units, len(waiting), None)
-        self._join_stages(inner)
         named = {file for found in inner.values() for file in found}
         seen: set[str] = set()
         tops = dict.fromkeys(key for key in self._units if key not in named)
@@ -183,16 +180,6 @@ class _Finder:
         left = self._members.keys() - frozenset().union(*(e.files for e in self._units.values()))
         if left:  # files that name each other, and that nothing else names
             yield FileScope("files that name each other", "they do", frozenset(left))
-
-    def _join_stages(self, inner: dict[str, list[str]]) -> None:
-        """Let roots of Terraform take in the kustomization of their stage that nothing names."""
-        named = {file for found in inner.values() for file in found}
-        builds = {posixpath.dirname(each): each for each in self._tops}
-        for root, folder in of_one_way(stages(self._roots, builds)).items():
-            key, other = f"the Terraform root {root}", f"the kustomization {builds[folder]}"
-            if other in self._units and named.isdisjoint((key, other)):
-                inner[key].append(other)
-                self._stages.add(key)
 
     def _make_units(self) -> None:
         for name in self._tops:
@@ -320,13 +307,12 @@ class _Finder:
         others = [self._units[name] for name in sorted(reached) if name != key]
         if not others:
             return unit
-        how = "it is called as" if key in self._stages else "it names"
         return FileScope(
             unit.name,
-            f"{unit.why}, and {how} {', '.join(scope.name for scope in others)}",
+            f"{unit.why}, and it names {', '.join(scope.name for scope in others)}",
             unit.files.union(*(scope.files for scope in others)),
             unit.builds.union(*(scope.builds for scope in others)),
-            declared=key not in self._stages and all(each.declared for each in (unit, *others)),
+            declared=all(scope.declared for scope in (unit, *others)),
         )
 
 
