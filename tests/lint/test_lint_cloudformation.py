@@ -337,3 +337,21 @@ def test_user_data_in_base64_is_decoded() -> None:
     data = {"UserData": base64.b64encode(text.encode()).decode()}
 
     assert ids(read_with(READER, of(A=(TEMPLATE, {"LaunchTemplateData": data})))) == ["GPU1082"]
+
+
+def test_tags_of_a_group_are_known_or_not() -> None:
+    assert nodes(GROUP, {"Tags": {"team": "ml"}}).tags == {"team"}
+    assert nodes(GROUP, {"Tags": UNKNOWN}).tags is UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"MinSize": 2, "DesiredSize": 1, "MaxSize": 3},
+        {"MinSize": 1, "DesiredSize": 3, "MaxSize": 2},
+    ],
+)
+def test_sizes_of_a_group_are_in_order(sizes: dict[str, int]) -> None:
+    template = of(Gpu=(GROUP, {"ScalingConfig": sizes}))
+
+    assert len(problems(read_with(READER, template))) == 1

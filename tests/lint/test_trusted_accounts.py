@@ -378,6 +378,8 @@ def test_values_of_charts_have_the_account() -> None:
     assert found({**files, **role("older", "news")}) == []
     other = AUTOSCALER.replace("create: true", "create: false")
     assert found({**files, "values.yaml": other, **role("older", "other")}) == []
+    elsewhere = INSTALL.replace("-n news", '-n "$SPACE"')
+    assert found({**files, "install.sh": elsewhere, **role("older", "other")}) == []
 
 
 TEMPLATE = """\

@@ -247,8 +247,18 @@ ROLE_TRUST = "RoleTrust"
 list of operators with subjects, all of which hold."""
 ADDRESS = "address"
 """In its spec, what Terraform calls the role."""
+POD_IDENTITY = "PodIdentity"
+"""The kind of a pointer that stands for an association of EKS Pod Identity, with the name and the
+namespace of the account that it is for."""
 APPLIED = "AppliedFolder"
 """The kind of a pointer that stands for a folder of manifests that a script applies at once."""
+SUBNET = "Subnet"
+RESERVATION = "CapacityReservation"
+"""Kinds of pointers that stand for a subnet, and for capacity that is reserved: each with its zone
+and its tags, as far as a template says them."""
+AKS_POOL = "AksPool"
+"""The kind of a pointer that stands for a node pool of Azure's, of which nothing is known but what
+Terraform says of it."""
 OTHER_NODES = "OtherNodes"
 """The kind of a pointer that stands for nodes that a cluster may have besides: those of a group
 that is switched off where it stands, and hybrid ones."""

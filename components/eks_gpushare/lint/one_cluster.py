@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Final
 from eks_gpushare.catalog.chart_daemonsets import named_among
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import (
+    AKS_POOL,
     INFERENCE_SERVICE,
+    POD_IDENTITY,
+    RESERVATION,
     ROLE_TRUST,
     RULES,
     SCALERS,
@@ -131,7 +134,8 @@ def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
     """What a cluster has once, and the file of each."""
     for item in items:
         document = item.source.document
-        if not isinstance(document, Document) or is_guide(document.file):
+        of_azure = getattr(item, "kind", "") == AKS_POOL  # of which little is read
+        if not isinstance(document, Document) or is_guide(document.file) or of_azure:
             continue
         if document.build:
             # Two that build on one file are two ways of it. A Terraform root is a folder.
@@ -175,6 +179,10 @@ def _keys_of_pointer(item: Pointer) -> Iterator[tuple[str, str]]:
         yield "object", f"{item.kind} {item.namespace} {item.name}"
     elif item.kind == ROLE_TRUST and item.name is not UNKNOWN:
         yield _LESSER, f"role {item.name}"
+    elif item.kind == POD_IDENTITY:
+        yield _LESSER, f"association {item.namespace} {item.name}"
+    elif item.kind == RESERVATION:
+        yield _LESSER, f"reservation {item.name}"
 
 
 def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:

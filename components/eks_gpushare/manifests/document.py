@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.stack_file.composer import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from eks_gpushare.findings.finding import FieldPath, Position
-    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.items import Item, Namespaced
     from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.manifests.yaml_text import YamlText
+
+
+OF_CHARTS: Final = " with "
+"""In the name of a build that is what helm makes of a chart with some values."""
 
 
 class Origin(Protocol):
@@ -107,6 +113,12 @@ def value_of(item: Item) -> Any:
     """What the document of an item says; None where it stands in none, as what a stack has."""
     document = item.source.document
     return document.value if isinstance(document, Document) else None
+
+
+def certain_namespace(item: Namespaced) -> Maybe[str]:
+    """Its namespace; not known of what helm made, without one, of a chart that nobody installs."""
+    build = str(getattr(item.source.document, "build", ""))
+    return UNKNOWN if OF_CHARTS in build and item.namespace == "default" else item.namespace
 
 
 class DocumentReader(Protocol):

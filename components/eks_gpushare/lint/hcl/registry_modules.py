@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.hcl.registry_parts import hybrid_nodes, karpenter
-from eks_gpushare.lint.hcl.registry_roles import ROLE_MODULES, plain_source
+from eks_gpushare.lint.hcl.registry_roles import IDENTITIES, ROLE_MODULES, identities, plain_source
 from eks_gpushare.lint.hcl.registry_user_data import (
     OWN_IMAGE,
     STANDARD_SINCE,
@@ -391,5 +391,6 @@ _MODULES: Final[Mapping[str, Callable[[MadeResource, int | None], Iterator[MadeR
     r".*eks-data-addons(?:/aws)?": _data_addons,
     r".*aws-ia/terraform-aws-eks-blueprints": _blueprints_4,
     **ROLE_MODULES,
+    IDENTITIES: identities,
 }
 """By their sources, without protocol, `.git` and version."""

@@ -95,6 +95,25 @@ def _of_subjects(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
     yield _named(call, _name(given), HclList([told]) if is_all else UNKNOWN)
 
 
+def identities(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
+    """An association for each of a module's `associations`, or one of nobody that is known.
+
+    https://github.com/terraform-aws-modules/terraform-aws-eks-pod-identity (2cbd87e), main.tf.
+    """
+    listed, defaults = call.values.get("associations"), call.values.get("association_defaults")
+    every = listed.items() if isinstance(listed, dict) else []
+    if is_open(listed) or listed is UNKNOWN:
+        every = [("", UNKNOWN)]
+    for key, each in every if call.values.get("create", True) is True else []:
+        values = HclObject()
+        for name in ("namespace", "service_account"):
+            own = at(each, name)
+            values.put(name, at(defaults, name) if own is None else own, call.place)
+        address = f'{call.address}.aws_eks_pod_identity_association.this["{key}"]'
+        kind = "aws_eks_pod_identity_association"
+        yield replace(call, address=address, kind=kind, values=values, references={})
+
+
 def _name(given: HclObject) -> Any:
     return given.get("role_name") if given.get("role_name_prefix") is None else UNKNOWN
 
@@ -121,3 +140,7 @@ ROLE_MODULES: Final[Mapping[str, Callable[[MadeResource, int | None], Iterator[M
     _modules(("iam-assumable-role-with-oidc",)): _of_subjects,
 }
 """By their sources."""
+IDENTITIES: Final = (
+    r"(?:.*github\.com/)?terraform-aws-modules/(?:terraform-aws-)?eks-pod-identity(?:/aws)?"
+)
+"""The source of the module that makes associations of EKS Pod Identity with their role."""

@@ -19,6 +19,8 @@ from eks_gpushare.lint.launch_templates import (
     overridden,
     with_template,
 )
+from eks_gpushare.lint.places_of_ec2 import places
+from eks_gpushare.lint.pod_identities import OF_CLOUDFORMATION, association
 from eks_gpushare.lint.role_trusts import of_cloudformation
 from eks_gpushare.lint.rules.control_plane import template_cluster_rules
 from eks_gpushare.lint.rules.terraform import ami_rules, spelling_rules, taint_rules
@@ -79,15 +81,6 @@ class CloudFormationReader:
             if kind == _TEMPLATE:
                 judgements += _judged(document, name, templates[name])
                 continue
-            if kind == _ADDON:
-                given = plain(at(item, "Properties"))
-                named, told = (at(given, key) for key in ("AddonName", "ConfigurationValues"))
-                found += agents(Source(f"the Addon {name}", document, place), named, told)
-                continue
-            if kind == _ROLE:
-                role = Source(f"the Role {name}", document, (*place, "Properties"))
-                found += of_cloudformation(role, plain(at(item, "Properties")))
-                continue
             if kind == _CLUSTER:
                 cluster = Source(f"the Cluster {name}", document, (*place, "Properties"))
                 given = plain(at(item, "Properties"))
@@ -96,6 +89,7 @@ class CloudFormationReader:
                 found.append(Pointer(source=cluster, kind=CLUSTER_VERSION, name=version))
                 continue
             if kind not in (_NODE_GROUP, _GROUP):  # which may be anything
+                found += _of_others(document, name, item) if isinstance(kind, str) else ()
                 continue
             given = plain(at(item, "Properties"))
             source = Source(
@@ -121,6 +115,22 @@ class CloudFormationReader:
                 judgements += from_zero(nodes, _tags(given), "MinSize")
                 judgements += by_old_script(nodes, nodes.user_data)
         return Read(found, judgements)
+
+
+def _of_others(document: Document, name: str, item: Any) -> Iterator[Item]:
+    """What resources say of a cluster that make no nodes."""
+    kind, place = at(item, "Type"), ("Resources", name)
+    given = plain(at(item, "Properties"))
+    source = Source(f"the {kind.rpartition(':')[2]} {name}", document, (*place, "Properties"))
+    if kind == _ADDON:
+        named, told = (at(given, key) for key in ("AddonName", "ConfigurationValues"))
+        yield from agents(Source(f"the Addon {name}", document, place), named, told)
+    elif kind == _ROLE:
+        yield from of_cloudformation(source, given)
+    elif kind == OF_CLOUDFORMATION:
+        yield association(source, at(given, "Namespace"), at(given, "ServiceAccount"))
+    else:
+        yield from places(source, kind, name, given)
 
 
 def plain(value: Any) -> Any:

@@ -18,6 +18,7 @@ from eks_gpushare.inventory.node_agent import agents
 from eks_gpushare.inventory.scaling_groups import promised
 from eks_gpushare.inventory.source import UNKNOWN, Source, Unknown
 from eks_gpushare.inventory.values import at, has_unknown
+from eks_gpushare.lint import pod_identities
 from eks_gpushare.lint.role_trusts import of_eksctl
 from eks_gpushare.manifests.charts import release
 from eks_gpushare.manifests.document import Read
@@ -69,7 +70,8 @@ class EksctlReader:
                 group.source, group.labels, ("labels",), group.instance_types
             )
             judgements += _of_boot(document, group.source.path)
-        found: list[Item] = [*nodes, *_agents(document), *_profiles(document), *of_eksctl(document)]
+        found: list[Item] = [*nodes, *_agents(document), *_profiles(document)]
+        found += [*of_eksctl(document), *pod_identities.of_eksctl(document)]
         if (version := at(value, "karpenter", "version")) is not None:
             given = {"name": "karpenter", "namespace": "karpenter", "version": version}
             found.append(release(document, "karpenter", UNKNOWN, path=("karpenter",), **given))

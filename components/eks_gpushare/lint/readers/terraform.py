@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.capacity import bought_as
-from eks_gpushare.inventory.items import (
-    CLUSTER_VERSION,
-    NODE_ROLE,
-    OTHER_NODES,
-    SERVICE_QUOTA,
-    NodeSet,
-    Pointer,
-    Release,
-)
+from eks_gpushare.inventory.items import NodeSet, Release
 from eks_gpushare.inventory.launches import with_disk
 from eks_gpushare.inventory.node_agent import agents
-from eks_gpushare.inventory.nodes import has_gpus
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.scaling_groups import promised
 from eks_gpushare.inventory.source import UNKNOWN, Source
@@ -26,7 +17,6 @@ from eks_gpushare.inventory.values import at
 from eks_gpushare.lint import terraform_groups, terraform_templates
 from eks_gpushare.lint.empty_groups import from_zero
 from eks_gpushare.lint.hcl.origin import HclOrigin
-from eks_gpushare.lint.hcl.registry_parts import ENTRY, OF_HYBRID
 from eks_gpushare.lint.hcl.registry_user_data import IMAGES, OWN_IMAGE
 from eks_gpushare.lint.launch_templates import with_template
 from eks_gpushare.lint.role_trusts import role_trusts
@@ -36,6 +26,7 @@ from eks_gpushare.lint.shell.helm import chart_name
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.lint.terraform_groups import scaling_group, tags_of, with_tags
 from eks_gpushare.lint.terraform_objects import object_of, typed
+from eks_gpushare.lint.terraform_pointers import pointers, switched_off
 from eks_gpushare.lint.terraform_templates import Templates
 from eks_gpushare.manifests.charts import CHARTS, within_values
 from eks_gpushare.manifests.document import Read
@@ -121,27 +112,16 @@ def read_resources(
         source = Source(address, document, place)
         if kind in (terraform_groups.NODE_GROUP, terraform_groups.KIND):
             nodes, problems = _nodes(source, kind, given, templates)
-            found += nodes if is_there else _switched_off(nodes)
+            found += nodes if is_there else switched_off(nodes)
             judgements += problems if is_there else map(_latent, problems)
         elif not is_there:
             continue
-        elif kind == "aws_servicequotas_service_quota":
-            name = text(at(given, "quota_code"))
-            found.append(Pointer(source=source, kind=SERVICE_QUOTA, name=name, spec=given))
-        elif kind == "aws_iam_role" and at(given, "node_iam_role_name") is not None:
-            name = text(at(given, "node_iam_role_name"))
-            found.append(Pointer(source=source, kind=NODE_ROLE, name=name, spec=given))
-        elif kind == "aws_eks_cluster":
-            block = ("vpc_config", "public_access_cidrs")
-            known = configuration.without_computed(address, given, *block)
-            judgements += cluster_rules(source, known)
-            name = text(at(given, "version"), "")
-            found.append(Pointer(source=source, kind=CLUSTER_VERSION, name=name, spec=given))
-            if at(given, "remote_network_config"):
-                found.append(Pointer(source=source, kind=OTHER_NODES, name=address))
-        elif kind == ENTRY and at(given, "type") == OF_HYBRID:
-            found.append(Pointer(source=source, kind=OTHER_NODES, name=address))
         else:
+            if kind == "aws_eks_cluster":
+                block = ("vpc_config", "public_access_cidrs")
+                known = configuration.without_computed(address, given, *block)
+                judgements += cluster_rules(source, known)
+            found += pointers(source, str(kind), given)
             read = _object(document, place, source, kind, given)
             found += read.items
             inner += read.inner
@@ -162,13 +142,6 @@ def read_resources(
 def _latent(judgement: Judgement) -> Judgement:
     """A note, of a group that is not made: it would be wrong if it were."""
     return replace(judgement, severity="info") if isinstance(judgement, Problem) else judgement
-
-
-def _switched_off(groups: Iterable[NodeSet]) -> Iterator[Pointer]:
-    """What stands for groups with GPUs that a condition leaves out."""
-    for nodes in groups:
-        if has_gpus(nodes):
-            yield Pointer(source=nodes.source, kind=OTHER_NODES, name=nodes.source.name)
 
 
 def _nodes(

@@ -18,8 +18,17 @@ from eks_gpushare.manifests.checks.charts import (
     operators_own,
     values_one_level_off,
 )
-from eks_gpushare.manifests.checks.metrics import adapter, counters, exporters, scaling, scraping
+from eks_gpushare.manifests.checks.metrics import (
+    adapter,
+    counters,
+    exporters,
+    let_in,
+    scaling,
+    scraped,
+    scraping,
+)
 from eks_gpushare.manifests.checks.nodes import (
+    aks_drivers,
     apart,
     auto_mode,
     autoscaler_words,
@@ -82,10 +91,12 @@ from eks_gpushare.manifests.checks.scheduling import (
 from eks_gpushare.manifests.checks.workloads import (
     affinities,
     disk_zones,
+    disks_for_many,
     gpu_names,
     knative,
     kserve_runtimes,
     kserve_zero,
+    pod_identities,
     pods,
     privileged,
     put_back,
@@ -100,14 +111,15 @@ if TYPE_CHECKING:
 CHECKS: tuple[Edge, ...] = edges_in(
     *(chart_templates, chart_values, claim_charts, discovery, hashed_names),
     *(operators_drivers, operators_own, values_one_level_off),
-    *(affinities, disk_zones, gpu_names, knative, kserve_zero, pods, privileged, put_back),
-    *(kserve_runtimes, spare_gpus, trusted_accounts, volumes),
+    *(affinities, disk_zones, disks_for_many, gpu_names, knative, kserve_zero, pods, privileged),
+    *(kserve_runtimes, pod_identities, put_back, spare_gpus, trusted_accounts, volumes),
     *(command_lines, cpu_images, cuda_versions, efa, gpu_programs, model_disks, model_memory),
     *(mpi_slots, notebooks, number_formats, probes, processes, ray, reserved_memory, runtimes),
     *(model_names, plugin_words, pods_together, triton_models, variables, written_folders),
     *(admission, admitted, default_queue, gangs, hami, other_schedulers, queues, volcano),
-    *(adapter, counters, exporters, scaling, scraping),
+    *(adapter, counters, exporters, let_in, scaling, scraped, scraping),
     *(
+        aks_drivers,
         auto_mode,
         claims_of_pools,
         discovered_groups,

@@ -52,8 +52,9 @@ _POINTERS = frozenset(
         *SCALERS,
         *("Service", "PodDisruptionBudget", "RuntimeClass", "PriorityClass", "LimitRange"),
         *("LocalQueue", "ResourceFlavor", "AdmissionCheck", "Configuration"),
-        *("PersistentVolumeClaim", "StorageClass"),
+        *("PersistentVolume", "PersistentVolumeClaim", "StorageClass"),
         *("Prometheus", "PrometheusRule", "ServiceMonitor", "PodMonitor", "NVIDIADriver"),
+        *("NetworkPolicy", "CiliumNetworkPolicy", "CiliumClusterwideNetworkPolicy"),
         SERVICE_ACCOUNT,
     )
 )
@@ -250,6 +251,7 @@ def _is_of_pods(value: Mapping[str, Any]) -> bool:
         *("", "autoscaling", "keda.sh", "policy", "autoscaling.aibrix.ai"),
         *("kueue.x-k8s.io", "config.kueue.x-k8s.io", "node.k8s.io", "scheduling.k8s.io"),
         *("storage.k8s.io", "monitoring.coreos.com", "nvidia.com"),
+        *("networking.k8s.io", "cilium.io"),
     }
 
 

@@ -41,8 +41,9 @@ UNSCRAPED: Final = Rule(
     "GPU1393",
     "warning",
     "Prometheus selects the monitors of GPU metrics, and these ports that are there.",
-    "It takes those that its selector matches and no others, by ports of the name that they give, "
-    "and says nothing of the rest: alerts and autoscalers by their metrics see no GPU at all.",
+    "It takes those that its selector matches and no others, by ports of the name that they give "
+    "and where network policies let it in, and says nothing of the rest: alerts and autoscalers by "
+    "their metrics see no GPU at all.",
     "https://github.com/NVIDIA/gpu-operator/issues/363",
 )
 OTHER_PODS: Final = Rule(

@@ -58,8 +58,8 @@ RESERVED_IN_VAIN: Final = Rule(
     "GPU1376",
     "warning",
     "Capacity that a node class has reserved is taken by a pool of it.",
-    "Karpenter launches into a reservation only where the NodePool takes reserved capacity: the "
-    "reservation is paid and stays idle, and the pods wait where there is no other.",
+    "Karpenter launches into a reservation only where the NodePool takes reserved capacity, and in "
+    "its zone: the reservation is paid and stays idle, and the pods wait where there is no other.",
     "https://karpenter.sh/docs/concepts/nodeclasses/#speccapacityreservationselectorterms",
 )
 OTHER_ARCHITECTURE: Final = Rule(

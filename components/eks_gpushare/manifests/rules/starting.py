@@ -27,8 +27,8 @@ ONE_NODE: Final = Rule(
     "error",
     "A disk is where all pods that have it can be.",
     "An EBS volume is attached to one instance: pods on others stay in ContainerCreating with "
-    "Multi-Attach error, and hold their GPUs. It stays in one zone: where no node of its pod is "
-    "there, the pod stays Pending.",
+    "Multi-Attach error, and hold their GPUs, and for a claim that is for many none is made. It "
+    "stays in one zone: where no node of its pod is there, the pod stays Pending.",
     "https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes",
 )
 OTHER_RUNTIME: Final = Rule(

@@ -27,7 +27,8 @@ NOT_FOR_AUTOSCALER: Final = Rule(
     "warning",
     "What Cluster Autoscaler goes by is of groups and pods that it looks at.",
     "Pods below its cutoff of priority bring no node, and priorities are of groups by their names: "
-    "patterns that no group matches leave the choice to chance. Its log alone says so.",
+    "patterns that no group matches, or that are in another namespace than its own, leave the "
+    "choice to chance. Its log alone says so.",
     "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/expander/priority/readme.md",
 )
 BEYOND_QUOTA: Final = Rule(
@@ -85,9 +86,10 @@ MARKET_REFUSED: Final = Rule(
 NOT_TRUSTED: Final = Rule(
     "GPU1332",
     "error",
-    "A role of AWS lets in the ServiceAccount that is annotated with it.",
-    "Its trust policy names accounts by namespace and name: AWS refuses the token of any other, so "
-    "that a pod gets no model from S3, ends again and again, and holds its GPU.",
+    "A role of AWS lets in the ServiceAccount that is annotated with it, or that its pods have.",
+    "Its trust policy, or its association of EKS Pod Identity, names accounts by namespace and "
+    "name: AWS refuses the token of any other, so that a pod gets no model from S3, ends again and "
+    "again, and holds its GPU.",
     "https://docs.aws.amazon.com/eks/latest/userguide/associate-service-account-role.html",
 )
 NO_SUCH_RUNTIME: Final = Rule(

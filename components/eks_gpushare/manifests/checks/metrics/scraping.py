@@ -5,10 +5,9 @@ https://prometheus-operator.dev/docs/api-reference/api/; `serviceMonitorSelector
 and its like in values.yaml of kube-prometheus-stack; `honor_labels` of
 https://prometheus.io/docs/prometheus/latest/configuration/configuration/; `serviceMonitor` in
 deployment/values.yaml of NVIDIA/dcgm-exporter and deployments/gpu-operator/values.yaml of
-NVIDIA/gpu-operator, which honors no labels by default; `port` of a PodMonitor, the name of a
-container's port, and of a ServiceMonitor, that of a Service's, in the same reference;
-controllers/state_manager.go of NVIDIA/gpu-operator, which gives its namespace on OpenShift the
-label by which the Prometheus goes that is part of that.
+NVIDIA/gpu-operator, which honors no labels by default; controllers/state_manager.go of
+NVIDIA/gpu-operator, which gives its namespace on OpenShift the label by which the Prometheus goes
+that is part of that.
 """
 
 from __future__ import annotations
@@ -18,17 +17,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
 from eks_gpushare.documents.reading import is_guide
-from eks_gpushare.inventory.items import ConfigMap, Pointer, Release, Workload
+from eks_gpushare.inventory.items import ConfigMap, Pointer, Release
 from eks_gpushare.inventory.matching import selects
 from eks_gpushare.inventory.places import value_place
-from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.requests import requests_of
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
+from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.charts import PROMETHEUS, PROMETHEUS_ADAPTER
+from eks_gpushare.manifests.checks.metrics.scraped import MONITORS, OF_GPUS, about_of, ends_of
 from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.exporters import OTHER_PODS, UNSCRAPED
 
@@ -40,17 +38,11 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
 
-_MONITORS: Final = {"ServiceMonitor": "serviceMonitorSelector", "PodMonitor": "podMonitorSelector"}
-"""Kinds of monitors, and by what of its spec a server takes them."""
 _OF_DCGM: Final = re.compile(r"dcgm")
-_OF_GPUS: Final = re.compile(r"dcgm|nvidia|gpu|vllm|sglang|tritonserver|triton-")
 _SPEC: Final = ("prometheus", "prometheusSpec")
 _ON_OPENSHIFT: Final = (("operator", "use_ocp_driver_toolkit"), ("platform", "openshift"))
 """Signs of a platform with a Prometheus of its own, which goes by the namespace's label."""
 _QUERY: Final = re.compile(r"DCGM_FI_[A-Z0-9_]+\{([^}]*)\}")
-_AS_WRITTEN: Final = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "Pod")
-"""Kinds of whose pods no controller of somebody else adds ports."""
-_INJECTED: Final = re.compile(r"envoy|istio|linkerd")
 _MATCHED: Final = re.compile(
     r"(?<![A-Za-z0-9_])(exported_)?(pod|container|namespace)\s*(=~?|!=)\s*['\"]([^'\"]*)['\"]"
 )
@@ -100,10 +92,10 @@ def scraping(inventory: Inventory) -> Iterator[Judgement]:
 def _written(pointers: Sequence[Pointer]) -> Iterator[_Monitor]:
     for each in pointers:
         value = value_of(each)
-        if each.kind not in _MONITORS or _is_shown(each):
+        if each.kind not in MONITORS or _is_shown(each):
             continue
-        key, about = _ends(each), _about(each)
-        if not _OF_GPUS.search(about):
+        key, about = ends_of(each), about_of(each)
+        if not OF_GPUS.search(about):
             continue
         ends = items(at(each.spec, key))
         honors = [at(end, "honorLabels") for end in ends]
@@ -117,16 +109,6 @@ def _written(pointers: Sequence[Pointer]) -> Iterator[_Monitor]:
             [at(end, name) for end in ends for name in ("relabelings", "metricRelabelings")],
             _OF_DCGM.search(about) is not None,
         )
-
-
-def _ends(monitor: Pointer) -> str:
-    return "endpoints" if monitor.kind == "ServiceMonitor" else "podMetricsEndpoints"
-
-
-def _about(monitor: Pointer) -> str:
-    """What tells of a monitor whether it is of GPUs."""
-    spec = monitor.spec
-    return f"{monitor.name} {at(spec, 'selector')} {at(spec, _ends(monitor))}".lower()
 
 
 def _is_shown(item: Item) -> bool:
@@ -202,7 +184,7 @@ def _kind(monitor: _Monitor) -> str:
 
 def _servers(inventory: Inventory, cluster: str, kind: str) -> Iterator[tuple[Item, Any]]:
     """Each server with what selects its monitors of a kind."""
-    key = _MONITORS[kind]
+    key = MONITORS[kind]
     for each in inventory.of(Pointer, cluster):
         if each.kind == "Prometheus":
             selector = at(each.spec, key)
@@ -233,81 +215,6 @@ def _installed_as(release: Release) -> str:
     space = at(spec, "targetNamespace") if at(value, "kind") == "HelmRelease" else None
     whole = own or (f"{space}-{name}" if space else name)
     return whole if not has_unknown([own, space]) else ""
-
-
-# --- ports ------------------------------------------------------------------------------------
-
-
-@edge(UNSCRAPED)
-def ports(inventory: Inventory) -> Iterator[Problem]:
-    """Names of ports of monitors, against those of what they select, where that is of GPUs."""
-    for cluster in inventory.clusters():
-        workloads = inventory.of(Workload, cluster)
-        services = [one for one in inventory.of(Pointer, cluster) if one.kind == "Service"]
-        spaces = [release.namespace for release in inventory.of(Release, cluster)]
-        for monitor in inventory.of(Pointer, cluster):
-            # A chart of the namespace may make others with the same labels.
-            if monitor.kind in _MONITORS and monitor.namespace not in (*spaces, UNKNOWN):
-                every: list[tuple[Any, Any]] = [(one, one.labels) for one in workloads]
-                if monitor.kind != "PodMonitor":
-                    every = [(one, at(value_of(one), "metadata", "labels")) for one in services]
-                yield from _unnamed(monitor, _selected(monitor, every), workloads)
-
-
-def _selected(monitor: Pointer, every: Sequence[tuple[Any, Any]]) -> list[Any]:
-    """What a monitor selects of some; none where that is not certain."""
-    selector, elsewhere = at(monitor.spec, "selector"), at(monitor.spec, "namespaceSelector")
-    if has_unknown([selector, elsewhere]) or elsewhere:
-        return []
-    near = [(one, labels) for one, labels in every if may_be_same(one.namespace, monitor.namespace)]
-    taken = [selects(selector, labels) for _, labels in near]
-    return (
-        [] if None in taken else [one for (one, _), each in zip(near, taken, strict=True) if each]
-    )
-
-
-def _unnamed(
-    monitor: Pointer, found: Sequence[Any], workloads: Sequence[Workload]
-) -> Iterator[Problem]:
-    listed = [_ports_of(each) for each in found]
-    if not listed or has_unknown([listed, at(monitor.spec, _ends(monitor))]):
-        return
-    served = (
-        found
-        if monitor.kind == "PodMonitor"
-        else [
-            workload
-            for service in found
-            for workload in workloads
-            if pairs(at(service.spec, "selector"))
-            and may_be_same(workload.namespace, service.namespace)
-            and selects({"matchLabels": at(service.spec, "selector")}, workload.labels)
-        ]
-    )
-    if not (any(any(requests_of(each)) for each in served) or _OF_GPUS.search(_about(monitor))):
-        return
-    named = {text(at(port, "name")) for each in listed for port in each} - {None, ""}
-    for index, end in enumerate(items(at(monitor.spec, _ends(monitor)))):
-        wanted = at(end, "port")
-        if isinstance(wanted, str) and wanted not in named and not _INJECTED.search(wanted):
-            known = ", ".join(sorted(map(str, named))) or "none"
-            yield Problem(
-                UNSCRAPED,
-                monitor.source,
-                ("spec", _ends(monitor), index, "port"),
-                f"{at_start(monitor.source.name)} is to scrape the port {wanted} of "
-                f"{found[0].source.name}, whose ports have the names {known}: it has no target.",
-                "Name one of those, or give the port that name.",
-            )
-
-
-def _ports_of(each: Any) -> list[Any]:
-    """The ports of a Service, or of the containers of pods; one unknown where there may be more."""
-    if isinstance(each, Pointer):
-        return [UNKNOWN] if each.spec is UNKNOWN else items(at(each.spec, "ports"))
-    if each.kind not in _AS_WRITTEN or has_unknown(at(each.spec, "containers")):
-        return [UNKNOWN]
-    return [port for _, one in containers(each.spec) for port in items(at(one, "ports"))]
 
 
 # --- queries ----------------------------------------------------------------------------------

@@ -4,7 +4,9 @@ Sources, November 2026: `extractTaintsFromAsg` of cloudprovider/aws/aws_manager.
 kubernetes/autoscaler, which passes over a tag of a taint without an effect;
 `--expendable-pods-priority-cutoff` of the FAQ there, which is -10; expander/priority/readme.md,
 which matches names of Auto Scaling groups: eksctl's begin with
-`eksctl-CLUSTER-nodegroup-NAME`, those of EKS with `eks-NAME`.
+`eksctl-CLUSTER-nodegroup-NAME`, those of EKS with `eks-NAME`. The ConfigMap is read in the
+namespace that `--namespace` says: by default kube-system, and by the chart that of the release,
+where `expanderPriorities` become the ConfigMap (charts/cluster-autoscaler/templates there).
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.catalog.autoscaler_tags import TAINT_TAGS
 from eks_gpushare.documents.go_yaml import first_document
 from eks_gpushare.documents.reading import is_guide
-from eks_gpushare.inventory.items import ConfigMap, NodeSet, Pointer, Release
+from eks_gpushare.inventory.items import ConfigMap, NodeSet, Pointer, Release, Workload
+from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
@@ -23,20 +26,26 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.charts import CLUSTER_AUTOSCALER
-from eks_gpushare.manifests.document import value_of
+from eks_gpushare.manifests.document import certain_namespace, value_of
 from eks_gpushare.manifests.readers.values import walk
 from eks_gpushare.manifests.rules.two_numbers import NOT_FOR_AUTOSCALER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Maybe
 
 _CUTOFF: Final = -10
 _FLAG: Final = ("extraArgs", "expendable-pods-priority-cutoff")
 _EFFECT: Final = re.compile(r":(?:NoSchedule|NoExecute|PreferNoSchedule)|[${<]")
 _PRIORITIES: Final = "cluster-autoscaler-priority-expander"
+_EXPANDER: Final = "expander"
+_NAMESPACE: Final = "namespace"
+_BY_DEFAULT: Final = "kube-system"
+_OPTION: Final = re.compile(rf"(?<!\S)--?({_EXPANDER}|{_NAMESPACE})[=\s]+(\S+)")
 
 
 @edge(NOT_FOR_AUTOSCALER)
@@ -147,3 +156,59 @@ def _matches(pattern: str, groups: list[str]) -> bool:
         return any(re.search(pattern, group) for group in groups)
     except re.error:
         return True
+
+
+# --- where they are read -------------------------------------------------------------------------
+
+
+@edge(NOT_FOR_AUTOSCALER)
+def unread(inventory: Inventory) -> Iterator[Judgement]:
+    """Priorities that are in another namespace than the one in which an autoscaler reads them."""
+    for cluster in inventory.clusters():
+        maps = [
+            each
+            for each in inventory.of(ConfigMap, cluster)
+            if each.name == _PRIORITIES and not is_guide(each.source.file)
+        ]
+        readers = list(_readers(inventory, cluster)) if maps else []
+        written, read = [certain_namespace(each) for each in maps], [space for _, space in readers]
+        if not readers or UNKNOWN in (*written, *read) or not set(written).isdisjoint(read):
+            continue
+        reader, space = readers[0]
+        yield Problem(
+            NOT_FOR_AUTOSCALER,
+            maps[0].source,
+            ("metadata", "namespace"),
+            f"{at_start(maps[0].source.name)} is in the namespace {written[0]}, and "
+            f"{reader.source.name} looks for it in {space}: its priorities are not read.",
+            f"Put it into the namespace {space}.",
+        )
+
+
+def _readers(inventory: Inventory, cluster: str) -> Iterator[tuple[Item, Maybe[str]]]:
+    """Each autoscaler that goes by priorities of others, with the namespace that it reads."""
+    for release in inventory.of(Release, cluster):
+        values = release.values
+        given = {key: at(values, "extraArgs", key) for key in (_EXPANDER, _NAMESPACE)}
+        of_aws = at(values, "cloudProvider") in (None, "", "aws")
+        own = at(values, "expanderPriorities")
+        if release.chart == CLUSTER_AUTOSCALER and of_aws and not own:
+            yield from _reader(release, given, release.namespace)
+    for workload in inventory.of(Workload, cluster):
+        for _, container in containers(workload.spec):
+            words = [*items(at(container, "command")), *items(at(container, "args"))]
+            line = "\n".join(str(text(word)) for word in words)
+            if CLUSTER_AUTOSCALER in f"{at(container, 'image')}\n{line}":
+                said = {_EXPANDER: UNKNOWN} if has_unknown(words) else dict(_OPTION.findall(line))
+                yield from _reader(workload, said, _BY_DEFAULT)
+
+
+def _reader(
+    item: Item, given: Mapping[str, Any], space: Maybe[str]
+) -> Iterator[tuple[Item, Maybe[str]]]:
+    """One that is told to go by priorities; in no known namespace where that is not known."""
+    expanders, named = given.get(_EXPANDER), given.get(_NAMESPACE)
+    if has_unknown([expanders, named]):
+        yield item, UNKNOWN
+    elif "priority" in str(expanders).split(","):
+        yield item, text(named) or space

@@ -27,7 +27,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, every, items, some
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.charts import CLUSTER_AUTOSCALER
-from eks_gpushare.manifests.document import value_of
+from eks_gpushare.manifests.document import certain_namespace, value_of
 from eks_gpushare.manifests.rules.two_numbers import NOT_TRUSTED
 
 if TYPE_CHECKING:
@@ -43,8 +43,6 @@ _OF_AUTOSCALER: Final = ("rbac", "serviceAccount")
 _MAY_SCALE: Final = ("wellKnownPolicies", "autoScaler")
 _IN_VALUES: Final = (("serviceAccount",), _OF_AUTOSCALER)
 """Where values of charts have the account."""
-_OF_CHARTS: Final = " with "
-"""In the name of what helm made of a chart, in a namespace that may be none of a release's."""
 
 
 class _Account(NamedTuple):
@@ -79,9 +77,7 @@ def _accounts(inventory: Inventory, cluster: str) -> Iterator[_Account]:
     """Those whose role, namespace and name are known."""
     for each in inventory.of(Pointer, cluster):
         place: FieldPath = ("metadata", "annotations", ROLE_ANNOTATION)
-        build = str(getattr(each.source.document, "build", ""))
-        is_real = _OF_CHARTS not in build or each.namespace != "default"
-        if each.kind == SERVICE_ACCOUNT and is_real:
+        if each.kind == SERVICE_ACCOUNT and certain_namespace(each) is not UNKNOWN:
             yield from _account(each, place, at(each.spec, *place), each.name)
     for release in inventory.of(Release, cluster):
         for path in _IN_VALUES:

@@ -42,7 +42,7 @@ ATTACHED: Final = frozenset(
     )
 )
 """Drivers of disks of a cloud, which are attached to one machine."""
-_EBS_NAME: Final = re.compile(r"(?:.*-)?(?:ebs|gp2|gp3|io1|io2)(?:-.*)?")
+EBS_NAME: Final = re.compile(r"(?:.*-)?(?:ebs|gp2|gp3|io1|io2)(?:-.*)?")
 """How classes of EBS are called, where they are not here."""
 _DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
 _TYPE: Final = "node.kubernetes.io/instance-type"
@@ -139,7 +139,7 @@ def is_disk(claim: Pointer, inventory: Inventory, cluster: str) -> bool:
     if name:
         found = next((each for each in classes if each.name == name), None)
         if found is None:
-            return bool(_EBS_NAME.fullmatch(str(name)))
+            return bool(EBS_NAME.fullmatch(str(name)))
         return at(found.spec, "provisioner") in ATTACHED
     by_default = [each for each in classes if is_default(each)]
     if by_default:
