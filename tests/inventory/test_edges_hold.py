@@ -85,6 +85,7 @@ FIXED = (
     "provisioner",
     "advertised",
     "only_by_boot",
+    "changed_by",
     "max_pods",
     "kubernetes",
     "tags",

@@ -18,7 +18,6 @@ from eks_gpushare.lint.file_in_reading import FileInReading
 from eks_gpushare.lint.judging import Scoped, in_all_builds
 from eks_gpushare.lint.named_folders import Spaces
 from eks_gpushare.lint.node_classes import class_of
-from eks_gpushare.lint.one_cluster import examples_apart
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.readers.texts import TEXT_READERS
 from eks_gpushare.lint.references import as_applied, naming
@@ -28,7 +27,6 @@ from eks_gpushare.lint.rules.files import UNREADABLE
 from eks_gpushare.lint.scopes import (
     Member,
     all_together,
-    as_one_cluster,
     put_out_in,
     scopes_of,
 )
@@ -316,9 +314,7 @@ class Reading:
         built = self.kustomizations.contents
         roots, charts = self.terraform.contents, self.charted.contents
         found = scopes_of(members, built, declared, roots, charts)
-        if declared or not everywhere.is_one_cluster:
-            return found
-        return as_one_cluster(found, examples_apart(everywhere.once))
+        return found if declared else everywhere.laid_out(found)
 
     def judge(self, edges: Sequence[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""

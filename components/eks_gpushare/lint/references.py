@@ -21,9 +21,11 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs, text
 from eks_gpushare.lint.changed_pods import changes_in
+from eks_gpushare.lint.environments import environments
 from eks_gpushare.lint.node_classes import class_named, class_of
-from eks_gpushare.lint.one_cluster import is_one_cluster, once_of
+from eks_gpushare.lint.one_cluster import examples_apart, is_one_cluster, once_of
 from eks_gpushare.lint.rules.shell import BY_HAND
+from eks_gpushare.lint.scopes import as_environments, as_one_cluster
 from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
 from eks_gpushare.manifests.checks.charts.discovery import is_without_nfd
 from eks_gpushare.manifests.document import Document
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.lint.changed_pods import PolicyChange
+    from eks_gpushare.lint.scopes import FileScope
 
 _SHARED = "shared"
 """Kind of what a configuration of the device plugin shares under its own name."""
@@ -85,7 +88,29 @@ class Naming(NamedTuple):
     @property
     def is_one_cluster(self) -> bool:
         """Whether the files' folders are laid out as the parts of one cluster."""
-        return sum(kind == _CLUSTER for kind, _ in self.named) <= 1 and is_one_cluster(self.once)
+        return not self._names_clusters and is_one_cluster(self.once)
+
+    @property
+    def environments(self) -> frozenset[str]:
+        """Folders of several environments, each laid out as the parts of one cluster."""
+        return frozenset() if self._names_clusters else environments(self.once)
+
+    def laid_out(self, scopes: tuple[FileScope, ...]) -> tuple[FileScope, ...]:
+        """Scopes by what joins files, with those as one whose folders are of one cluster."""
+        apart = examples_apart(self.once)
+        if self.is_one_cluster:
+            return as_one_cluster(scopes, apart)
+        folders = self.environments
+        return as_environments(scopes, folders, apart) if folders else scopes
+
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether folders belong together by their layout alone."""
+        return self.is_one_cluster or bool(self.environments)
+
+    @property
+    def _names_clusters(self) -> bool:
+        return sum(kind == _CLUSTER for kind, _ in self.named) > 1
 
     def references(self) -> dict[str, list[str]]:
         """The files that a file names something of, where only one has it, by its normal path."""
