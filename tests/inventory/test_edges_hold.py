@@ -86,6 +86,7 @@ FIXED = (
     "provisioner",
     "advertised",
     "only_by_boot",
+    "changed_by",
     "max_pods",
     "kubernetes",
     "tags",

@@ -230,6 +230,17 @@ APPENDED = add("/spec/tolerations/-", OTHER)
             match="any: [{resources: {kinds: [Pod], selector: {matchLabels: {app: a}}}}]",
         ),
         writes(APPENDED, more="skipBackgroundRequests: true", spec="failurePolicy: Fail"),
+        writes(
+            APPENDED,
+            spec="{failurePolicy: Fail, schemaValidation: true, webhookTimeoutSeconds: 9, "
+            "validationFailureAction: Audit, mutateExistingOnPolicyUpdate: false, emitWarning: "
+            "false}".strip("{}").replace(", ", "\n  "),
+        ),
+        writes(
+            APPENDED,
+            match="any: [{resources: {kinds: [Pod], operations: [CREATE], namespaces: [ml], "
+            "namespaceSelector: {matchLabels: {team: ml}}, selector: {matchLabels: {app: a}}}}]",
+        ),
     ],
 )
 def test_a_toleration_that_a_policy_adds_may_be_of_another_taint(policy: str) -> None:
@@ -251,6 +262,16 @@ def test_a_toleration_that_a_policy_adds_may_be_of_another_taint(policy: str) ->
         writes(APPENDED, match="any: [{resources: {kinds: [Deployment]}}]"),
         writes(APPENDED, match="any: [{resources: {kinds: [Pod, $KIND]}}]"),
         writes(APPENDED, match="any: [{resources: {kinds: [Pod], operations: [UPDATE]}}]"),
+        writes(
+            APPENDED,
+            match="any: [{resources: {kinds: [Pod], namespaces: [web]}}, "
+            "{resources: {kinds: [Pod], namespaces: [ml], operations: [UPDATE]}}]",
+        ),
+        writes(
+            APPENDED,
+            match="any: [{resources: {kinds: [Service]}}, "
+            "{resources: {kinds: [Pod], operations: [UPDATE]}}]",
+        ),
         writes(APPENDED, match="all: [{resources: {kinds: [Pod]}}, {resources: {kinds: [Pod]}}]"),
         # Nor is it certain what these make.
         writes(add("/spec/tolerations/-", '{key: "{{request.namespace}}", operator: Exists}')),
@@ -303,6 +324,24 @@ def test_kyverno_leaves_some_namespaces_as_they_are(space: str) -> None:
     policy = writes(APPENDED, match="resources: {kinds: [Pod]}")
 
     assert told(policy, pod=POD.replace("namespace: ml", f"namespace: {space}")) == []
+
+
+def test_in_a_namespace_that_is_not_known_no_policy_is_certain() -> None:
+    policy = writes(APPENDED, match="any: [{resources: {kinds: [Pod], namespaces: ['*']}}]")
+
+    assert told(policy) == ["GPU1111"]
+    assert told(policy, pod=POD.replace("namespace: ml", "namespace: $SPACE")) == []
+
+
+def test_of_parts_of_pods_a_chart_makes_what_nobody_sees() -> None:
+    part = f"""\
+tolerations: [{OTHER}]
+resources: {{limits: {{nvidia.com/gpu: 1}}}}
+"""
+    policy = writes(APPENDED, match="resources: {kinds: [Pod]}")
+
+    assert told(pod=part) == ["GPU1111"]
+    assert told(policy, pod=part) == []
 
 
 def test_of_two_policies_on_one_field_it_is_not_known_what_comes_out() -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.items import NodeSet
-from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.lint.judging import _in_each_of_its_own, in_all_builds
 from eks_gpushare.lint.scopes import FileScope
 from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath
@@ -28,6 +30,20 @@ def odd(build: str, above: FieldPath = (), **document: Any) -> Problem:
 def wrong(build: str) -> Problem:
     made = Source("it", Document("base/x.yaml", {}, lambda _: Position(1, 1), build=build))
     return Problem(RULE, made, (), "It is refused.", "Mend it.", severity="error")
+
+
+def built(path: FieldPath, value: Any, **document: Any) -> Problem:
+    """Of a file with a text, as a kustomization has it."""
+    (read,) = read_texts("data: {a: [b]}\n", "base/x.yaml").documents
+    made = replace(read, value=value, build="one", **document)
+    return Problem(RULE, Source("it", made, path[:1]), path[1:], "Nothing uses it.", "Use it.")
+
+
+class Elsewhere:
+    """Of values that are written in several files."""
+
+    def where(self, path: FieldPath) -> tuple[str, Position]:
+        return f"{len(path)}.tf", Position(1, 1)
 
 
 def kept(one: list[Judgement], two: list[Judgement]) -> list[Judgement]:
@@ -49,6 +65,77 @@ def test_what_is_odd_in_all_of_them_is_told_once() -> None:
 
     assert kept([first], [odd("two")]) == [first]
     assert kept([first], []) == []
+
+
+def test_what_an_overlay_says_itself_is_told_of_it() -> None:
+    changed = {"data": {"a": ["c"]}}
+    for path in (("data",), ("data", "a"), ("data", "a", 0)):
+        assert kept([built(path, changed)], []) != []
+        assert kept([built(path, {"data": {"a": ["b"]}})], []) == []
+    assert kept([built(("data",), {"data": {"a": ["b"], "c": "d"}})], []) != []
+    assert kept([built(("data",), {"data": {"a": ["b"], "c": 1}})], []) == []
+    # Every overlay changes something of an object, such as its namespace.
+    assert kept([built((), changed)], []) == []
+    # What is written elsewhere is not known to be another's.
+    assert kept([built(("data",), changed, text=None)], []) == []
+    assert kept([built(("data",), changed, origin=Elsewhere())], []) == []
+
+
+def test_what_is_not_known_of_a_base_has_to_be_so_in_all_overlays() -> None:
+    source = built(("data",), {"data": {"a": ["c"]}}).source
+    unseen = NotSeen(RULE, source, "the data")
+
+    assert kept([unseen], []) == []
+
+
+def environment(name: str, *files: str, builds: tuple[str, ...] = ()) -> FileScope:
+    made = FileScope(f"the environment {name}", "", frozenset(files), frozenset(builds))
+    return replace(made, is_environment=True)
+
+
+def shown(one: list[Judgement], two: list[Judgement]) -> list[tuple[str, str]]:
+    """Of two environments that have a file in common, and build it each."""
+    file = "base/x.yaml"
+    found = in_all_builds(
+        [
+            (environment("one", file, builds=("one", "both")), one),
+            (environment("two", file, builds=("two", "both")), two),
+            (environment("three", "other.yaml"), []),
+            (FileScope("notes", "", frozenset(("a.md",))), []),
+        ]
+    )
+    return [(each.message, each.rule.id) for each in found if isinstance(each, Problem)]
+
+
+def error(path: FieldPath = (), build: str = "", message: str = "It is wrong.") -> Problem:
+    document = Document("base/x.yaml", {}, lambda _: Position(1, 1), build=build)
+    return Problem(RULE, Source("it", document), path, message, "Mend it.", severity="error")
+
+
+def test_what_environments_have_in_common_has_to_be_wrong_in_all_of_them() -> None:
+    common = error(("a",))
+
+    assert shown([common], []) == []
+    assert shown([common], [replace(common, path=("b",))]) == []
+    assert shown([common], [common]) == [("It is wrong.", "GPU1999")] * 2
+    assert shown([error(("a",), "both")], []) == []
+    other = replace(common, message="So it is too.")
+    assert [message for message, _ in shown([common], [other])] == ["It is wrong.", "So it is too."]
+
+
+def test_what_one_of_them_builds_is_told_with_its_name() -> None:
+    one, two = error(("a",), "one"), error(("a",), "two")
+
+    assert [message for message, _ in shown([one], [])] == [
+        "It is wrong. So it is in the environment one."
+    ]
+    assert [message for message, _ in shown([one], [two])] == ["It is wrong.", "It is wrong."]
+
+
+def test_of_a_stack_everything_is_told_in_each() -> None:
+    of_stack = Problem(RULE, Source("it"), (), "Nothing uses it.", "Use it.")
+
+    assert [message for message, _ in shown([of_stack], [])] == ["Nothing uses it."]
 
 
 def test_it_has_to_be_the_same_place() -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import posixpath
+from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.edges.engines import PLUGIN_AND_DRA, TWO_ENGINES, TWO_PLUGINS
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.lint.alternatives import alternatives, guides_with_options
 from eks_gpushare.lint.changed_pods import changed, changes_in
 from eks_gpushare.lint.node_classes import class_of, with_classes
@@ -18,8 +20,9 @@ from eks_gpushare.lint.variants import agreed, key_of, variants
 from eks_gpushare.manifests.document import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.registry import Edge
@@ -136,8 +139,10 @@ def in_all_builds(found: Sequence[tuple[FileScope, list[Judgement]]]) -> list[Ju
     """What is found in scopes, less what only some results of kustomizations make odd.
 
     What of a base is an error in one overlay is one. That it works otherwise than it says, such as
-    a ConfigMap that nothing uses, has to hold in all overlays that have it.
+    a ConfigMap that nothing uses, has to hold in all overlays that have it, but for what an overlay
+    says itself.
     """
+    found = _in_all_environments(found)
     kept: list[Judgement] = []
     counts: dict[Hashable, int] = {}
     waiting: dict[Hashable, Judgement] = {}
@@ -145,7 +150,8 @@ def in_all_builds(found: Sequence[tuple[FileScope, list[Judgement]]]) -> list[Ju
         for problem in judgements:
             document = problem.source.document
             severity = getattr(problem, "severity", None) or problem.rule.severity
-            if not isinstance(document, Document) or not document.build or severity == "error":
+            is_told = not isinstance(document, Document) or not document.build
+            if is_told or severity == "error" or _is_of_build(problem):
                 kept.append(problem)
                 continue
             key: Hashable = (
@@ -162,6 +168,76 @@ def in_all_builds(found: Sequence[tuple[FileScope, list[Judgement]]]) -> list[Ju
         if counts[known] >= sum(file in scope.files and bool(scope.builds) for scope, _ in found):
             kept.append(problem)
     return kept
+
+
+def _is_of_build(judgement: Judgement) -> bool:
+    """Whether a kustomization itself changes what a finding is about."""
+    document = judgement.source.document
+    if not isinstance(judgement, Problem) or not isinstance(document, Document):
+        return False
+    if document.text is None or document.origin is not None:  # of Terraform
+        return False
+    path = (*judgement.source.path, *judgement.path)
+    return bool(path) and any(
+        document.raw((*path, *inner)) != value
+        for inner, value in _leaves(at(document.value, *path))
+    )
+
+
+def _leaves(value: Any) -> Iterator[tuple[FieldPath, Any]]:
+    """Texts within a value, with their places."""
+    if isinstance(value, str):
+        yield (), value
+    inner = enumerate(value) if isinstance(value, list) else pairs(value)
+    for key, each in inner:
+        yield from (((key, *place), leaf) for place, leaf in _leaves(each))
+
+
+def _in_all_environments(
+    found: Sequence[tuple[FileScope, list[Judgement]]],
+) -> list[tuple[FileScope, list[Judgement]]]:
+    """The same, less what only some of the environments make wrong that have it.
+
+    What is wrong of a file as only some of them build it is told with their names.
+    """
+    several = [(scope, each) for scope, each in found if scope.is_environment]
+    counts: Counter[Hashable] = Counter()
+    for _, judgements in several:
+        counts.update({key for each in judgements for key in (_about(each), _where(each))})
+    kept: list[tuple[FileScope, list[Judgement]]] = []
+    for scope, judgements in found:
+        told: list[Judgement] = []
+        for each in judgements:
+            file, build = _place(each.source.document)
+            of_file = [one for one, _ in several if file in one.files]
+            of_build = [one for one in of_file if not build or build in one.builds]
+            if not scope.is_environment:
+                told.append(each)
+            elif counts[_about(each)] >= len(of_build):
+                is_all = counts[_where(each)] >= len(of_file)
+                told.append(each if is_all else _told_of(each, scope.name))
+        kept.append((scope, told))
+    return kept
+
+
+def _about(judgement: Judgement) -> tuple[Any, ...]:
+    """What is wrong and where, whatever is said of it."""
+    return key_of(judgement)[:-1]
+
+
+def _where(judgement: Judgement) -> tuple[Any, ...]:
+    """The same, whatever builds it."""
+    rule, _, *path = _about(judgement)
+    document = judgement.source.document
+    if not isinstance(document, Document):
+        return rule, *path
+    return rule, posixpath.normpath(document.file), document.index, document.at, *path
+
+
+def _told_of(judgement: Judgement, name: str) -> Judgement:
+    if not isinstance(judgement, Problem):
+        return judgement
+    return replace(judgement, message=f"{judgement.message} So it is in {name}.")
 
 
 def _in_each_of_its_own(found: Sequence[tuple[Sequence[Item], list[Judgement]]]) -> list[Judgement]:

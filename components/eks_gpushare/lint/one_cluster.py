@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
     from eks_gpushare.inventory.items import Item
 
+    # What a cluster has once, with the normal paths of the files that have it.
+    Once = Mapping[tuple[str, str], frozenset[str]]
+
 _MOST_FOLDERS: Final = 60
 _WORDS: Final = re.compile(r"[-_. ]+")
 _PARTS: Final = frozenset(
@@ -70,20 +73,20 @@ _PARTS: Final = frozenset(
     )
 )
 """Words of which names of folders are made that hold what a cluster has once."""
-_ENVIRONMENTS: Final = frozenset(
+ENVIRONMENTS: Final = frozenset(
     (
         *("dev", "develop", "development", "stage", "staging", "stg", "prod", "production", "prd"),
         *("qa", "uat", "sandbox"),
     )
 )
-_HOLD_ENVIRONMENTS: Final = frozenset(
+HOLD_ENVIRONMENTS: Final = frozenset(
     ("overlay", "overlays", "env", "envs", "environment", "environments")
 )
 _OTHERWISE: Final = frozenset(
     (
         *("example", "examples", "sample", "samples", "demo", "demos", "doc", "docs", "test"),
         *("tests", "testing", "testdata", "fixtures", "e2e", "hack"),
-        *(*_ENVIRONMENTS, *_HOLD_ENVIRONMENTS),
+        *(*ENVIRONMENTS, *HOLD_ENVIRONMENTS),
         *("region", "regions", "lab", "labs", "workshop", "workshops", "tutorial", "tutorials"),
         *("lesson", "lessons", "exercise", "exercises", "course", "blog", "blogs", "step"),
         *("steps", "solution", "solutions", "option", "options", "alternative", "alternatives"),
@@ -104,7 +107,9 @@ _OF_USE: Final = frozenset(
 """Those that may hold pods to try a cluster with, and nothing that it is made of."""
 _ASKED: Final = "asked for by an example"
 _OF_EXAMPLES: Final = ("object", _ASKED)
-_BUILT: Final = "build"
+BUILT: Final = "build"
+SPACE: Final = "namespace of pods"
+"""Of which a cluster may have any number, and two environments in it none together."""
 _JOINED: Final = (
     *(*SCALERS, "LimitRange", "LocalQueue", "PersistentVolumeClaim", "ServiceMonitor"),
     *("PodMonitor", "PrometheusRule", RULES, "StorageClass", "Prometheus", "NVIDIADriver"),
@@ -137,14 +142,16 @@ def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
         of_azure = getattr(item, "kind", "") == AKS_POOL  # of which little is read
         if not isinstance(document, Document) or is_guide(document.file) or of_azure:
             continue
+        file = whole = posixpath.normpath(document.file)
         if document.build:
             # Two that build on one file are two ways of it. A Terraform root is a folder.
             build = posixpath.normpath(document.build)
             whole = build if build.endswith(_FILES) else posixpath.join(build, "main.tf")
-            yield (_BUILT, f"what {posixpath.normpath(document.file)} becomes"), whole
-        file = posixpath.normpath(document.file)
+            yield (BUILT, f"what {file} becomes"), whole
         for key in _keys(item):
             yield key, file
+        if isinstance(item, Workload):
+            yield (SPACE, "?" if item.namespace is UNKNOWN else item.namespace or "default"), whole
         if isinstance(item, Workload) and not _OF_USE.isdisjoint(file.lower().split("/")):
             yield from (((_ASKED, request.resource), file) for request in requests_of(item))
 
@@ -185,19 +192,20 @@ def _keys_of_pointer(item: Pointer) -> Iterator[tuple[str, str]]:
         yield _LESSER, f"reservation {item.name}"
 
 
-def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:
+def is_one_cluster(once: Once) -> bool:
     """Whether all that files have is of one cluster, as far as a layout tells.
 
     Args:
         once: What a cluster has once, with the normal paths of the files that have it.
     """
+    once = _without_spaces(once)
     apart = examples_apart(once)
     once = {key: left for key, found in once.items() if (left := found - apart)}
     files = frozenset[str]().union(*once.values())
     folders = {posixpath.dirname(file) for file in files}
     if not 1 < len(folders) <= _MOST_FOLDERS:
         return False
-    whole = _whole(folders)
+    whole = whole_of(folders)
     below = {folder: _below(folder, whole) for folder in folders}
     below = _without_numbers(_of_one_environment(below))
     used = {posixpath.dirname(file) for file in _examples(once)}
@@ -215,13 +223,17 @@ def is_one_cluster(once: Mapping[tuple[str, str], frozenset[str]]) -> bool:
     shared = [(key, {posixpath.dirname(file) for file in found}) for key, found in once.items()]
     if any(len(found) > 1 for _, found in shared):
         return False
-    others = (*_OF_EXAMPLES, _BUILT, _LESSER)
-    of_cluster = {min(found) for (kind, _), found in shared if kind not in others}
+    of_cluster = {min(found) for (kind, _), found in shared if is_of_cluster(kind)}
     of_cluster = of_cluster or {min(found) for (kind, _), found in shared if kind == _LESSER}
     return bool(of_cluster) and all(_is_a_part(below[folder]) for folder in of_cluster)
 
 
-def examples_apart(once: Mapping[tuple[str, str], frozenset[str]]) -> frozenset[str]:
+def is_of_cluster(kind: str) -> bool:
+    """Whether what has a kind of key is what a cluster itself is made of."""
+    return kind not in (*_OF_EXAMPLES, BUILT, SPACE, _LESSER)
+
+
+def examples_apart(once: Once) -> frozenset[str]:
     """Files of examples that need not be of the cluster whose parts the others are.
 
     Of examples that ask for several resources, or are there twice, each may be of another cluster.
@@ -229,6 +241,7 @@ def examples_apart(once: Mapping[tuple[str, str], frozenset[str]]) -> frozenset[
     Args:
         once: What a cluster has once, with the normal paths of the files that have it.
     """
+    once = _without_spaces(once)
     found = _examples(once)
     asked = [kind == _ASKED for (kind, _), files in once.items() if files & found]
     once_only = (files for (kind, _), files in once.items() if kind != _ASKED)
@@ -236,18 +249,23 @@ def examples_apart(once: Mapping[tuple[str, str], frozenset[str]]) -> frozenset[
     return found if twice or sum(asked) > 1 else frozenset()
 
 
-def _examples(once: Mapping[tuple[str, str], frozenset[str]]) -> frozenset[str]:
+def _without_spaces(once: Once) -> Once:
+    return {key: files for key, files in once.items() if key[0] != SPACE}
+
+
+def _examples(once: Once) -> frozenset[str]:
     """Files in folders of examples, if these hold nothing that a cluster is made of."""
     made = {file for (kind, _), files in once.items() if kind not in _OF_EXAMPLES for file in files}
     every = frozenset[str]().union(*once.values())
-    whole = _whole({posixpath.dirname(file) for file in every})
+    whole = whole_of({posixpath.dirname(file) for file in every})
     found = frozenset(
         file for file in every if not _OF_USE.isdisjoint(_below(posixpath.dirname(file), whole))
     )
     return frozenset() if found & made else found
 
 
-def _whole(folders: set[str]) -> str:
+def whole_of(folders: set[str]) -> str:
+    """The folder that all lie in; empty where that is the one in which paths begin."""
     return posixpath.commonpath(folders) if folders and all(folders) else ""
 
 
@@ -262,12 +280,12 @@ def _of_one_environment(below: Mapping[str, tuple[str, ...]]) -> dict[str, tuple
         name
         for names in below.values()
         for above, name in zip(("", *names), names, strict=False)
-        if name in _ENVIRONMENTS or above in _HOLD_ENVIRONMENTS
+        if name in ENVIRONMENTS or above in HOLD_ENVIRONMENTS
     }
     if len(found) > 1:
         return dict(below)
     return {
-        folder: tuple(name for name in names if name not in found | _HOLD_ENVIRONMENTS)
+        folder: tuple(name for name in names if name not in found | HOLD_ENVIRONMENTS)
         for folder, names in below.items()
     }
 

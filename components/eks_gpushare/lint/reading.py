@@ -28,7 +28,6 @@ from eks_gpushare.lint.rules.files import UNREADABLE
 from eks_gpushare.lint.scopes import (
     Member,
     all_together,
-    as_one_cluster,
     put_out_in,
     scopes_of,
 )
@@ -315,9 +314,7 @@ class Reading:
         declared = self.declared.scopes(self.files) if self.declared is not None else {}
         built = self.kustomizations.contents
         found = scopes_of(members, built, declared, self.terraform.contents, self.charted.contents)
-        if declared or not everywhere.is_one_cluster:
-            return found
-        return as_one_cluster(found, everywhere.apart | left_out(self.folders, built))
+        return found if declared else everywhere.laid_out(found, left_out(self.folders, built))
 
     def judge(self, edges: Sequence[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""

@@ -7,35 +7,38 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
-from eks_gpushare.documents.device_plugin import DocumentError, device_plugin_config
 from eks_gpushare.documents.reading import is_guide
-from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.edges.configs import MAP_UNUSED
 from eks_gpushare.inventory.edges.daemonsets import UNLABELLED
-from eks_gpushare.inventory.edges.drivers import NOWHERE, brings_driver, installs
+from eks_gpushare.inventory.edges.drivers import NOWHERE
 from eks_gpushare.inventory.edges.landing import ELSEWHERE, PODS_KEPT_OUT
 from eks_gpushare.inventory.edges.mps import NO_DAEMON
-from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import (
     ConfigMap,
-    NodeLaunch,
-    NodeSet,
-    Pointer,
-    Release,
-    Workload,
 )
-from eks_gpushare.inventory.nodes import has_gpus
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, pairs, text
 from eks_gpushare.lint.changed_pods import changes_in
-from eks_gpushare.lint.node_classes import class_named, class_of
+from eks_gpushare.lint.environments import environments
+from eks_gpushare.lint.node_classes import class_of
 from eks_gpushare.lint.one_cluster import examples_apart, is_one_cluster, once_of
 from eks_gpushare.lint.rules.shell import BY_HAND
-from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
-from eks_gpushare.manifests.checks.charts.discovery import is_without_nfd
-from eks_gpushare.manifests.document import Document, value_of
+from eks_gpushare.lint.scopes import as_environments, as_one_cluster
+from eks_gpushare.lint.told_names import (
+    CAPABLE,
+    CLUSTER,
+    DRIVER,
+    KARPENTER,
+    LABEL,
+    NFD,
+    NODES_OF,
+    SERVED,
+    SHARED,
+    file_of,
+    given_by,
+    names_of,
+)
+from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.folders import folders_above
 from eks_gpushare.manifests.kustomize import NAMES
 from eks_gpushare.manifests.rules.against import TOO_LARGE_POD
@@ -48,42 +51,20 @@ from eks_gpushare.manifests.rules.scaling import NO_SPARE_GPU
 from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.lint.changed_pods import PolicyChange
+    from eks_gpushare.lint.scopes import FileScope
 
-_SHARED = "shared"
-"""Kind of what a configuration of the device plugin shares under its own name."""
-_LABEL = "label"
-"""Kind of what nodes are given: labels that have the name of a resource, and labels and taints."""
-_NFD: Final = ("discovery", "nfd")
-"""What a release of the operator without node feature discovery needs of others."""
-_CLUSTER: Final = "cluster"
-"""Kind of where applications of Argo CD go."""
-_WHERE_ARGO_IS: Final = ("in-cluster", "https://kubernetes.default.svc")
-"""Of a hub, this is where the applications themselves are, and their pods elsewhere."""
-_DRIVER: Final = ("driver", "operator")
-"""What nodes whose image has no driver need."""
 _TELLS: Final = re.compile(r"#.*\bclusterpolic(?:y|ies)\b", re.IGNORECASE)
 """A comment with the operator's own object, which one may change by hand."""
-_CAPABLE: Final = "nvidia.com/mps.capable=true"
-"""The label by which the chart's MPS daemon goes."""
-_KARPENTER: Final = "karpenter"
-"""The chart of Karpenter, by its release: an earlier one serves what the newest does not."""
-_CONTROLLER: Final = re.compile(r"/karpenter/controller:v?([0-9.]+)")
-"""The image by which a chart that is rendered runs it."""
-_SERVED: Final = ("served", "karpenter")
-"""What an object of Karpenter's needs of others."""
-_NODES_OF: Final = "nodes of"
-"""Kind of a cluster that has nodes with GPUs, by its name."""
 _OF_NODES: Final = (ELSEWHERE, NO_SPARE_GPU, NO_TYPE_HAS_IT, PODS_KEPT_OUT, TOO_LARGE_POD)
 """What is said of pods by the nodes of their cluster."""
 _RELEASE: Final = re.compile(r"v?([0-9]+)\.([0-9]+)\b")
-_ANYWHERE: Final = (_LABEL, _SHARED, _NFD[0], _DRIVER[0], _SERVED[0])
+_ANYWHERE: Final = (LABEL, SHARED, NFD[0], DRIVER[0], SERVED[0])
 """Kinds of what is told of files by others that they do not name."""
-_CONFIGS = {DEVICE_PLUGIN: ("config", "name"), OPERATOR: ("devicePlugin", "config", "name")}
 
 
 class Naming(NamedTuple):
@@ -103,12 +84,36 @@ class Naming(NamedTuple):
     @property
     def is_one_cluster(self) -> bool:
         """Whether the files' folders are laid out as the parts of one cluster."""
-        return sum(kind == _CLUSTER for kind, _ in self.named) <= 1 and is_one_cluster(self.once)
+        return not self._names_clusters and is_one_cluster(self.once)
 
     @property
-    def apart(self) -> frozenset[str]:
-        """Files of examples that need not be of the cluster whose parts the others are."""
-        return examples_apart(self.once)
+    def environments(self) -> frozenset[str]:
+        """Folders of several environments, each laid out as the parts of one cluster."""
+        return frozenset() if self._names_clusters else environments(self.once)
+
+    def laid_out(
+        self, scopes: tuple[FileScope, ...], left_out: frozenset[str] = frozenset()
+    ) -> tuple[FileScope, ...]:
+        """Scopes by what joins files, with those as one whose folders are of one cluster.
+
+        Args:
+            scopes: What there is by what joins files.
+            left_out: Files that lie beside those of a cluster, and are of none.
+        """
+        apart = examples_apart(self.once) | left_out
+        if self.is_one_cluster:
+            return as_one_cluster(scopes, apart)
+        folders = self.environments
+        return as_environments(scopes, folders, apart) if folders else scopes
+
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether folders belong together by their layout alone."""
+        return self.is_one_cluster or bool(self.environments)
+
+    @property
+    def _names_clusters(self) -> bool:
+        return sum(kind == CLUSTER for kind, _ in self.named) > 1
 
     def references(self) -> dict[str, list[str]]:
         """The files that a file names something of, where only one has it, by its normal path."""
@@ -155,13 +160,13 @@ class Naming(NamedTuple):
             judgement.rule is NO_SPARE_GPU and "ResourceQuota" not in judgement.message
         ):
             # A configuration may be for nodes that these pods do not get: neither is certain.
-            return (_SHARED, GPU) in self.having
-        lacks = judgement.rule is UNLABELLED and _NFD in self.having
-        return lacks and file in self.named.get(_NFD, ())
+            return (SHARED, GPU) in self.having
+        lacks = judgement.rule is UNLABELLED and NFD in self.having
+        return lacks and file in self.named.get(NFD, ())
 
     def _gives(self, judgement: Problem) -> bool:
         """Whether another scope has what nodes or charts lack."""
-        given: set[object] = {name for kind, name in self.having if kind == _LABEL}
+        given: set[object] = {name for kind, name in self.having if kind == LABEL}
         named: set[object] = set()
         if judgement.rule is RESOURCE_AS_LABEL:
             named = set(RESOURCE_NAMES.findall(judgement.message))
@@ -171,11 +176,11 @@ class Naming(NamedTuple):
             }
         elif judgement.rule in (NO_DRIVER, NOWHERE) and judgement.severity:
             # The operator, wherever it is installed, brings one.
-            named, given = {_DRIVER}, set(self.having)
+            named, given = {DRIVER}, set(self.having)
         elif judgement.rule is REMOVED_VERSION:
             named, given = {True}, {self._serves_karpenter(judgement.message)}
-        elif judgement.rule is NO_DAEMON and _CAPABLE in judgement.message:
-            named = {f"label {_CAPABLE}"}  # of nodes of another scope
+        elif judgement.rule is NO_DAEMON and CAPABLE in judgement.message:
+            named = {f"label {CAPABLE}"}  # of nodes of another scope
         return bool(named & given)
 
     def _has_clusters_above(self, file: str) -> bool:
@@ -187,12 +192,12 @@ class Naming(NamedTuple):
     @property
     def _clusters(self) -> dict[str, frozenset[str]]:
         """Files of the clusters that have nodes with GPUs, by the names of these."""
-        return {name: files for (kind, name), files in self.having.items() if kind == _NODES_OF}
+        return {name: files for (kind, name), files in self.having.items() if kind == NODES_OF}
 
     def _serves_karpenter(self, message: str) -> bool:
         """Whether each Karpenter that the files install is of before what a message says."""
         went = _RELEASE.findall(message)
-        names = [name for kind, name in self.having if kind == _KARPENTER]
+        names = [name for kind, name in self.having if kind == KARPENTER]
         found = {name: _RELEASE.match(name) for name in names if name != str(UNKNOWN)}
         return bool(names and went) and all(
             each is not None and _order(each.groups()) < _order(went[-1]) for each in found.values()
@@ -244,19 +249,19 @@ def naming(items: Iterable[Item], classes: Iterable[Document]) -> Naming:
     named: dict[tuple[str, str], set[str]] = {}
     for item in items:
         if isinstance(item, ConfigMap) and isinstance(item.name, str):
-            having.setdefault(("map", item.name), set()).update(_file(item.source.document))
-        for key in _names(item):
-            named.setdefault(key, set()).update(_file(item.source.document))
-        for key in _given(item):
-            having.setdefault(key, set()).update(_file(item.source.document))
+            having.setdefault(("map", item.name), set()).update(file_of(item.source.document))
+        for key in names_of(item):
+            named.setdefault(key, set()).update(file_of(item.source.document))
+        for key in given_by(item):
+            having.setdefault(key, set()).update(file_of(item.source.document))
     for document in classes:
         if (found := class_of(document)) is not None:
-            having.setdefault(("class", found[0]), set()).update(_file(document))
+            having.setdefault(("class", found[0]), set()).update(file_of(document))
     once: dict[tuple[str, str], set[str]] = {}
     for key, file in once_of(items):
         once.setdefault(key, set()).add(file)
     own = [item for item in items if not is_guide(item.source.file)]
-    files = frozenset(file for item in own for file in _file(item.source.document))
+    files = frozenset(file for item in own for file in file_of(item.source.document))
     return Naming(_frozen(having), _frozen(named), _frozen(once), files, tuple(changes_in(own)))
 
 
@@ -279,115 +284,3 @@ def all_of(namings: Iterable[Naming]) -> Naming:
                 whole.setdefault(key, set()).update(files)
     files = frozenset(objects)
     return Naming(_frozen(having), _frozen(named), _frozen(once), files, tuple(changes))
-
-
-def _names(item: Item) -> Iterator[tuple[str, str]]:
-    if isinstance(item, Release) and item.values is not UNKNOWN and item.chart in _CONFIGS:
-        name = at(item.values, *_CONFIGS[item.chart])
-        if isinstance(name, str):
-            yield "map", name
-        if item.chart == DEVICE_PLUGIN and "mps:" in str(at(item.values, "config")):
-            yield _LABEL, f"label {_CAPABLE}"
-    if is_without_nfd(item):
-        yield _NFD
-    if isinstance(item, Pointer) and item.kind == "Application":
-        yield from _clusters(item)
-    if isinstance(item, Workload):
-        yield from _selected(item)
-    if isinstance(item, NodeLaunch):
-        yield _SERVED
-    if isinstance(item, NodeSet):
-        yield from _named_by(item)
-
-
-def _named_by(nodes: NodeSet) -> Iterator[tuple[str, str]]:
-    if nodes.provisioner == "byHand":
-        yield from _put(nodes)
-    elif nodes.provisioner == "karpenter":
-        if (name := class_named(nodes)) is not None:
-            yield "class", name
-        yield _SERVED
-    if brings_driver(nodes) is False:
-        yield _DRIVER
-
-
-def _clusters(item: Pointer) -> Iterator[tuple[str, str]]:
-    """The cluster that an application goes to, if it is another than Argo CD's own."""
-    told = at(item.spec, "destination")
-    where = at(told, "name") or at(told, "server")
-    if isinstance(where, str) and where not in _WHERE_ARGO_IS:
-        yield _CLUSTER, where
-
-
-def _selected(item: Workload) -> Iterator[tuple[str, str]]:
-    if GPU in str(at(item.spec, "containers")):
-        yield _SHARED, GPU
-    for part in ("nodeSelector", "affinity"):
-        for label in RESOURCE_NAMES.findall(str(at(item.spec, part))):
-            yield _LABEL, label
-
-
-def _given(item: Item) -> Iterator[tuple[str, str]]:
-    """What nodes are given: shares, labels with a resource's name, and by pools all of theirs."""
-    if isinstance(item, ConfigMap):
-        yield from ((_SHARED, name) for _, given in pairs(item.data) for name in _shares(given))
-    if isinstance(item, Release) and item.values is not UNKNOWN and item.chart in _CONFIGS:
-        above = _CONFIGS[item.chart][:-1]
-        for key in ("map", "data"):
-            texts = pairs(at(item.values, *above, key))
-            yield from ((_SHARED, name) for _, given in texts for name in _shares(given))
-    if isinstance(item, Release):
-        yield from _installed(item)
-    if any(daemon.role == "nfd" for daemon in daemons(Inventory((item,)), item.cluster)):
-        yield _NFD
-    if isinstance(item, NodeSet):
-        yield from _given_to(item)
-    if isinstance(item, Workload) and (run := _CONTROLLER.search(str(at(item.spec, "containers")))):
-        yield _KARPENTER, run[1]
-        yield _SERVED
-
-
-def _given_to(nodes: NodeSet) -> Iterator[tuple[str, str]]:
-    for label, _ in pairs(nodes.labels):
-        if RESOURCE_NAMES.fullmatch(label):
-            yield _LABEL, label
-    if nodes.provisioner != "byHand":
-        yield from _put(nodes)
-    of_cluster = value_of(nodes)
-    if at(of_cluster, "kind") == "ClusterConfig" and has_gpus(nodes):
-        yield _NODES_OF, str(at(of_cluster, "metadata", "name"))
-
-
-def _installed(item: Release) -> Iterator[tuple[str, str]]:
-    """Karpenter in its version, and a driver."""
-    if item.chart == _KARPENTER:
-        yield _KARPENTER, str(item.version)
-        yield _SERVED
-    if chart_of(item.chart) == OPERATOR_CHART and installs(item, "driver") is not False:
-        yield _DRIVER
-
-
-def _shares(given: object) -> Iterator[str]:
-    """The resources of which a text of a configuration gives out several shares as one each."""
-    if not isinstance(given, str) or "replicas" not in given:
-        return
-    try:
-        config = device_plugin_config(given)
-    except DocumentError:
-        return
-    if not config.renamed:
-        yield from (name for name, count in config.replicas.items() if count > 1)
-
-
-def _put(item: NodeSet) -> Iterator[tuple[str, str]]:
-    """Labels and taints, as what is put on a node by hand is told."""
-    for label, value in pairs(item.labels):
-        if value is not UNKNOWN:
-            yield _LABEL, f"label {label}={text(value)}"
-    if item.taints is not UNKNOWN:
-        yield from ((_LABEL, f"taint {taint}") for taint in item.taints)
-
-
-def _file(document: object) -> Iterator[str]:
-    if isinstance(document, Document):
-        yield posixpath.normpath(document.file)

@@ -14,6 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.documents.reading import is_guide
+from eks_gpushare.lint.environments import names_of, names_of_all
 from eks_gpushare.manifests.folders import folders_above, meant_in
 from eks_gpushare.manifests.kustomize import NAMES, tops_of
 
@@ -59,6 +60,8 @@ class FileScope:
     """The scopes of which it is made, where nothing joins these but how they are laid out."""
     is_put_out: bool = False
     """Whether it is a file that lies beside a kustomization which does without it for now."""
+    is_environment: bool = False
+    """Whether it is one of several environments that have files in common."""
 
     @property
     def is_certain(self) -> bool:
@@ -80,21 +83,56 @@ def as_one_cluster(
         scopes: What there is otherwise.
         apart: Files that need not be of it.
     """
+    parts, others = _parts_of(scopes, apart)
+    why = "whatever a cluster has once is there once, in a folder that is called after it"
+    return (_whole("folders of one cluster", why, parts), *others)
+
+
+def as_environments(
+    scopes: Iterable[FileScope], folders: frozenset[str], apart: frozenset[str]
+) -> tuple[FileScope, ...]:
+    """The same with one scope for each of several environments; as it is if one has several.
+
+    Args:
+        scopes: What there is otherwise.
+        folders: Those of environments.
+        apart: Files that need not be of it.
+    """
     scopes = tuple(scopes)
-    guides = [
-        scope
-        for scope in scopes
-        if scope.is_put_out or all(is_guide(file) or file in apart for file in scope.files)
+    parts, others = _parts_of(scopes, apart)
+    named = [
+        (scope, set[str]().union(*(names_of(file, folders) for file in scope.files)))
+        for scope in parts
     ]
-    parts = [scope for scope in scopes if scope not in guides]
-    whole = FileScope(
-        "folders of one cluster",
-        "whatever a cluster has once is there once, in a folder that is called after it",
+    if any(len(names) > 1 for _, names in named):
+        return scopes
+    why = "it has what a cluster has once, and no other environment has its folders"
+    found = (
+        _whole(f"the environment {name}", why, [each for each, of in named if of <= {name}])
+        for name in names_of_all(folders)
+    )
+    return (*(replace(each, is_environment=True) for each in found), *others)
+
+
+def _parts_of(
+    scopes: Iterable[FileScope], apart: frozenset[str]
+) -> tuple[list[FileScope], list[FileScope]]:
+    """Scopes that are of a cluster, and guides and the like."""
+    found: tuple[list[FileScope], list[FileScope]] = ([], [])
+    for scope in scopes:
+        is_other = all(is_guide(file) or file in apart for file in scope.files)
+        found[scope.is_put_out or is_other].append(scope)
+    return found
+
+
+def _whole(name: str, why: str, parts: Sequence[FileScope]) -> FileScope:
+    return FileScope(
+        name,
+        why,
         frozenset[str]().union(*(scope.files for scope in parts)),
         frozenset[str]().union(*(scope.builds for scope in parts)),
         parts=tuple(parts),
     )
-    return (whole, *guides)
 
 
 def scopes_of(

@@ -152,12 +152,12 @@ def _again(
     joined = Joined(map(str, range(len(parts))))
     changed: set[int] = set()
     inside = frozenset[str]()
-    if everywhere.is_one_cluster:  # asked once: it looks at every file
+    if everywhere.is_laid_out:  # asked once: it looks at every file
         inside = everywhere.objects.union(*everywhere.once.values())
     of_cluster: list[str] = []
     for number, part in enumerate(parts):
         had = part.naming.references()
-        if everywhere.gives_labels_to(part.naming) or part.naming.is_one_cluster:
+        if everywhere.gives_labels_to(part.naming) or part.naming.is_laid_out:
             changed.add(number)
         if part.naming.changes != everywhere.changes:
             changed.add(number)
