@@ -155,7 +155,7 @@ def _shares(given: object) -> Iterator[str]:
     except DocumentError:
         return
     if not config.renamed:
-        yield from (name for name, count in config.replicas.items() if count > 1)
+        yield from config.replicas
 
 
 def _put(item: NodeSet) -> Iterator[tuple[str, str]]:
