@@ -340,7 +340,7 @@ def test_user_data_in_base64_is_decoded() -> None:
 
 
 def test_tags_of_a_group_are_known_or_not() -> None:
-    assert nodes(GROUP, {"Tags": {"team": "ml"}}).tags == {"team"}
+    assert nodes(GROUP, {"Tags": {"team": "ml"}}).tags == frozenset({"team"})
     assert nodes(GROUP, {"Tags": UNKNOWN}).tags is UNKNOWN
 
 

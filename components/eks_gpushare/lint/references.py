@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.documents.reading import is_guide
@@ -60,6 +61,8 @@ if TYPE_CHECKING:
 
 _TELLS: Final = re.compile(r"#.*\bclusterpolic(?:y|ies)\b", re.IGNORECASE)
 """A comment with the operator's own object, which one may change by hand."""
+_LACKING: Final = (RESOURCE_AS_LABEL, BY_HAND, NO_DRIVER, NOWHERE, REMOVED_VERSION, NO_DAEMON)
+"""What is said of nodes or objects that another scope may have something for."""
 _OF_NODES: Final = (ELSEWHERE, NO_SPARE_GPU, NO_TYPE_HAS_IT, PODS_KEPT_OUT, TOO_LARGE_POD)
 """What is said of pods by the nodes of their cluster."""
 _RELEASE: Final = re.compile(r"v?([0-9]+)\.([0-9]+)\b")
@@ -80,6 +83,8 @@ class Naming(NamedTuple):
     """Normal paths of all files that have something of a cluster, but for guides."""
     changes: tuple[PolicyChange, ...] = ()
     """What policies change of pods, wherever these lie; not of those that a guide shows."""
+    clusters: Mapping[str, frozenset[str]] = MappingProxyType({})
+    """Normal paths of the files of clusters that have nodes with GPUs, by the clusters' names."""
 
     @property
     def is_one_cluster(self) -> bool:
@@ -133,7 +138,7 @@ class Naming(NamedTuple):
         So is what else files have wherever they lie. Of what its own have, no others tell more.
         """
         told = [key for key in part.named if key[0] in _ANYWHERE]
-        others = part._clusters and part._clusters != self._clusters
+        others = part.clusters and part.clusters != self.clusters
         return bool(others) or any(key in self.having and key not in part.having for key in told)
 
     def with_other_scopes(self, judgement: Judgement) -> Judgement:
@@ -166,6 +171,8 @@ class Naming(NamedTuple):
 
     def _gives(self, judgement: Problem) -> bool:
         """Whether another scope has what nodes or charts lack."""
+        if judgement.rule not in _LACKING:
+            return False
         given: set[object] = {name for kind, name in self.having if kind == LABEL}
         named: set[object] = set()
         if judgement.rule is RESOURCE_AS_LABEL:
@@ -186,13 +193,8 @@ class Naming(NamedTuple):
     def _has_clusters_above(self, file: str) -> bool:
         """Whether a folder above has one of several clusters, so that pods may be for that too."""
         above = set(list(folders_above(posixpath.dirname(file)))[1:])
-        files = frozenset[str]().union(*self._clusters.values())
-        return len(self._clusters) > 1 and not above.isdisjoint(map(posixpath.dirname, files))
-
-    @property
-    def _clusters(self) -> dict[str, frozenset[str]]:
-        """Files of the clusters that have nodes with GPUs, by the names of these."""
-        return {name: files for (kind, name), files in self.having.items() if kind == NODES_OF}
+        files = frozenset[str]().union(*self.clusters.values())
+        return len(self.clusters) > 1 and not above.isdisjoint(map(posixpath.dirname, files))
 
     def _serves_karpenter(self, message: str) -> bool:
         """Whether each Karpenter that the files install is of before what a message says."""
@@ -262,7 +264,19 @@ def naming(items: Iterable[Item], classes: Iterable[Document]) -> Naming:
         once.setdefault(key, set()).add(file)
     own = [item for item in items if not is_guide(item.source.file)]
     files = frozenset(file for item in own for file in file_of(item.source.document))
-    return Naming(_frozen(having), _frozen(named), _frozen(once), files, tuple(changes_in(own)))
+    return _naming(having, named, once, files, changes_in(own))
+
+
+def _naming(
+    having: Mapping[tuple[str, str], set[str]],
+    named: Mapping[tuple[str, str], set[str]],
+    once: Mapping[tuple[str, str], set[str]],
+    files: frozenset[str],
+    changes: Iterable[PolicyChange],
+) -> Naming:
+    clusters = {name: frozenset(of) for (kind, name), of in having.items() if kind == NODES_OF}
+    one, other, third = (_frozen(each) for each in (having, named, once))
+    return Naming(one, other, third, files, tuple(changes), clusters)
 
 
 def _frozen(found: Mapping[tuple[str, str], set[str]]) -> dict[tuple[str, str], frozenset[str]]:
@@ -283,4 +297,4 @@ def all_of(namings: Iterable[Naming]) -> Naming:
             for key, files in part.items():
                 whole.setdefault(key, set()).update(files)
     files = frozenset(objects)
-    return Naming(_frozen(having), _frozen(named), _frozen(once), files, tuple(changes))
+    return _naming(having, named, once, files, changes)

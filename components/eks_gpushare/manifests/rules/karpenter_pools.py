@@ -307,7 +307,6 @@ def _limits(source: Source, spec: Any, requirements: Any) -> Iterator[Judgement]
                 "nodes is heeded in a pool without replicas between the rounds of Karpenter alone, "
                 "and before 1.11 not at all: pods that wait at once may bring more.",
                 "Limit what every node has, such as cpu, or the shares that an overlay names.",
-                "warning",
             )
         else:
             fix = meant or {"gpu": GPU, "gpus": GPU}.get(resource.lower())
