@@ -93,7 +93,8 @@ def test_a_stray_key_is_refused_by_the_program(project: Project, time_slicing: S
     assert result.errors == [
         (
             "the stack file has 1 error:\n  GPU009 config.eks-gpushare:tags: eks-gpushare reads "
-            "eks-gpushare:environment only. Remove it; known are eks-gpushare:environment."
+            "eks-gpushare:environment only. It stands one level in: write "
+            "eks-gpushare:environment: {tags: ...}."
         ),
         ENGINES_OWN,
     ]
