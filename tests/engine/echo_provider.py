@@ -99,6 +99,9 @@ SETS = {("aws:eks/nodeGroup:NodeGroup", "subnetIds"), ("aws:eks/nodeGroup:NodeGr
 STAYING = {"aws:eks/nodeGroup:NodeGroup": ("releaseVersion", "version")}
 """Optional and Computed in the provider's schema: without a value there is no difference."""
 
+NAMED_BY_ID = {"aws:cloudwatch/logGroup:LogGroup": "name"}
+"""What an import tells of one by its id: internal/service/logs/group.go, resourceGroupRead."""
+
 PROVIDER_INPUTS = {"kubernetes": ("kubeconfig", "clusterIdentifier", "context")}
 """What programs in YAML give a provider, which are held against its schema."""
 
@@ -401,9 +404,11 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
     def Read(
         self, request: provider_pb2.ReadRequest, _context: object
     ) -> provider_pb2.ReadResponse:
-        return provider_pb2.ReadResponse(
-            id=request.id, properties=request.properties, inputs=request.inputs
-        )
+        properties, inputs = request.properties, request.inputs
+        key = NAMED_BY_ID.get(_type_of(request.urn))
+        if key and not inputs.fields:  # an import
+            properties = inputs = encode_properties({key: request.id})
+        return provider_pb2.ReadResponse(id=request.id, properties=properties, inputs=inputs)
 
     def Invoke(
         self, request: provider_pb2.InvokeRequest, context: grpc.ServicerContext

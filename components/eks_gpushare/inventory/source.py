@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
@@ -43,3 +43,14 @@ class Source:
     def file(self) -> str:
         """The name of the file that it was read from; empty where it is of none."""
         return str(getattr(self.document, "file", ""))
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether it is there on a condition alone that is not known."""
+        return bool(getattr(self.document, "is_optional", False))
+
+    def optional(self) -> Source:
+        """The same, of a document that is there on a condition; of none, itself."""
+        if not hasattr(self.document, "is_optional"):
+            return self
+        return replace(self, document=replace(self.document, is_optional=True))

@@ -80,13 +80,12 @@ class Scoped:
 
         That folders are of one cluster was told from there not being two of anything.
         """
-        twice = [each for each in found if each.rule in _TWICE] if scope.parts else []
-        if not twice:
+        if not scope.parts or all(each.rule not in _TWICE for each in found):
             return list(found)
         sure = {key_of(one) for part in scope.parts for one in self._found(_places(part))}
         return [
             replace(each, severity="info")
-            if each in twice and isinstance(each, Problem) and key_of(each) not in sure
+            if each.rule in _TWICE and isinstance(each, Problem) and key_of(each) not in sure
             else each
             for each in found
         ]

@@ -14,9 +14,7 @@ from eks_gpushare.inventory.edges.daemonsets import UNLABELLED
 from eks_gpushare.inventory.edges.drivers import NOWHERE
 from eks_gpushare.inventory.edges.landing import ELSEWHERE, PODS_KEPT_OUT
 from eks_gpushare.inventory.edges.mps import NO_DAEMON
-from eks_gpushare.inventory.items import (
-    ConfigMap,
-)
+from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.changed_pods import changes_in

@@ -123,10 +123,9 @@ def key_of(judgement: Judgement) -> tuple[Any, ...]:
 
 def if_installed(values: Release, release: Release) -> Release:
     """Values of a file, which are there on the condition on which a release of them is."""
-    if not getattr(release.source.document, "is_optional", False):
+    if not release.source.is_optional:
         return values
-    document = replace(values.source.document, is_optional=True)
-    return replace(values, source=replace(values.source, document=document))
+    return replace(values, source=values.source.optional())
 
 
 def _installed(values: Release, release: Release) -> Release:

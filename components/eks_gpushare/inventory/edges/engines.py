@@ -73,7 +73,7 @@ def _plugins(inventory: Inventory, cluster: str) -> list[Daemon]:
 
 def _is_sure(item: Item) -> bool:
     """Whether it is there on no condition that is not known: of two such one may be the other's."""
-    return not getattr(item.source.document, "is_optional", False)
+    return not item.source.is_optional
 
 
 def declared_nodes(inventory: Inventory, cluster: str) -> list[NodeKind]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from eks_gpushare.lint.shell.makefiles import is_makefile, script_of
 from eks_gpushare.lint.shell.reading import read_commands, read_of, too_large
 from eks_gpushare.manifests.charts import within_values
-from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.shell.said import Said
 
 if TYPE_CHECKING:
@@ -47,7 +46,4 @@ class ShellReader:
 
 def _of_target(item: Item) -> Item:
     """What a target of a Makefile makes, which somebody calls or does not."""
-    document = item.source.document
-    if not isinstance(document, Document):
-        return item
-    return replace(item, source=replace(item.source, document=replace(document, is_optional=True)))
+    return replace(item, source=item.source.optional())
