@@ -903,3 +903,71 @@ def test_each_set_of_applications_may_have_clusters_of_its_own(
     }
 
     assert bool({"error", "warning"} & {*severities(given)}) is is_told
+
+
+QUEUES = """\
+variable "quota" {
+  default = 0
+}
+resource "kubernetes_manifest" "flavor" {
+  manifest = {
+    apiVersion = "kueue.x-k8s.io/v1beta1"
+    kind       = "ResourceFlavor"
+    metadata   = { name = "gpu" }
+  }
+}
+resource "kubernetes_manifest" "cluster_queue" {
+  manifest = {
+    apiVersion = "kueue.x-k8s.io/v1beta1"
+    kind       = "ClusterQueue"
+    metadata   = { name = "all" }
+    spec = {
+      namespaceSelector = {}
+      resourceGroups = [{
+        coveredResources = ["nvidia.com/gpu"]
+        flavors = [{
+          name      = "gpu"
+          resources = [{ name = "nvidia.com/gpu", nominalQuota = QUOTA }]
+        }]
+      }]
+    }
+  }
+}
+resource "kubernetes_manifest" "queue" {
+  manifest = {
+    apiVersion = "kueue.x-k8s.io/v1beta1"
+    kind       = "LocalQueue"
+    metadata   = { name = "team", namespace = "team" }
+    spec       = { clusterQueue = "all" }
+  }
+}
+resource "kubernetes_manifest" "job" {
+  manifest = {
+    apiVersion = "batch/v1"
+    kind       = "Job"
+    metadata = {
+      name      = "mesh"
+      namespace = "team"
+      labels    = { "kueue.x-k8s.io/queue-name" = "team" }
+    }
+    spec = { suspend = true, template = { spec = {
+      restartPolicy = "Never"
+      containers = [{
+        name      = "a"
+        image     = "b:1"
+        resources = { limits = { "nvidia.com/gpu" = 2 } }
+      }]
+    } } }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("quota", "severity"), [("var.quota", "info"), ("0", "info"), ("1", "error"), ("2", None)]
+)
+def test_a_quota_of_nothing_is_one_that_is_off(quota: str, severity: str | None) -> None:
+    given = {"main.tf": QUEUES.replace("QUOTA", quota)}
+
+    told = [each.severity for each in every(given.items()) if each.code == "GPU1244"]
+    assert told == ([severity] if severity else [])
