@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,9 +24,10 @@ from inventory_of import (
 )
 
 from eks_gpushare.inventory.edges import landing
-from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, NodeTaint
+from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, NodeTaint, Pointer
 from eks_gpushare.inventory.problem import Edit, NotSeen
-from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.sharing.kueue import QUEUE_LABEL
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item
@@ -214,6 +216,62 @@ def test_of_files_other_nodes_may_have_the_labels() -> None:
     (found,) = problems(POOL, sliced(), pods({GPU: 1}, nodeSelector={"a": "b"}), complete=False)
 
     assert (found.rule, found.severity) == (landing.ELSEWHERE, "warning")
+
+
+def test_nodes_that_pods_select_and_that_lack_what_they_ask_for_are_named() -> None:
+    more: dict[str, Any] = {"labels": {"pool": "whole"}, "provisioner": "autoMode"}
+    other = nodes(name="whole", taints=[USUAL], **more)
+    kept = nodes(name="kept", taints=[TEAM], **more)
+    pod = pods({SHARED: 1}, nodeSelector={"pool": "whole"}, **TOLERATED)
+    led = [
+        found.message.partition("is not such. ")[2]
+        for given in ((other,), (kept,), (kept, other))
+        for found in problems(POOL, RENAMED, *given, pod, of=[landing.ELSEWHERE])
+    ]
+
+    said = "The node group whole is, and has no nvidia.com/gpu.shared."
+    assert led == [said, "", said]
+
+
+def of_kueue(kind: str, name: Any = "default", **spec: Any) -> Pointer:
+    space = "default" if kind == "LocalQueue" else ""
+    source = Source(f"the {kind} {name}")
+    return Pointer(source=source, kind=kind, name=name, namespace=space, spec=spec)
+
+
+def of_group(version: str, kind: str, **more: Any) -> Item:
+    made = pods({GPU: 1}, kind=kind, **more)
+    document = SimpleNamespace(value={"apiVersion": version, "kind": kind})
+    return replace(made, source=Source(f"the {kind} app", document))
+
+
+LET_IN = of_kueue("ResourceFlavor", tolerations=[{"key": "team", "operator": "Exists"}])
+JOB = of_group("batch/v1", "Job")
+
+
+@pytest.mark.parametrize(
+    ("given", "kept_out"),
+    [
+        ((JOB, of_kueue("LocalQueue"), LET_IN), False),
+        ((JOB, of_kueue("LocalQueue"), of_kueue("ResourceFlavor")), True),
+        ((JOB, of_kueue("LocalQueue", "team"), LET_IN), True),
+        ((JOB, of_kueue("ClusterQueue"), LET_IN), True),
+        ((JOB, replace(of_kueue("LocalQueue"), namespace="other"), LET_IN), True),
+        ((replace(JOB, labels={QUEUE_LABEL: "team"}), LET_IN), False),
+        ((of_group("v1", "Pod"), of_kueue("LocalQueue"), LET_IN), False),
+        ((of_group("batch/v1", "CronJob"), of_kueue("LocalQueue"), LET_IN), False),
+        ((of_group("kubeflow.org/v1", "PyTorchJob"), of_kueue("LocalQueue"), LET_IN), False),
+        ((of_group("example.com/v1", "Job"), of_kueue("LocalQueue"), LET_IN), True),
+        ((of_group("apps/v1", "ReplicaSet"), of_kueue("LocalQueue"), LET_IN), True),
+    ],
+)
+def test_kueue_lets_in_what_it_gives_the_default_queue(
+    given: tuple[Item, ...], kept_out: bool
+) -> None:
+    pool = nodes(taints=[TEAM], labels=PRESENT)
+    found = problems(pool, sliced(), *given, of=[landing.PODS_KEPT_OUT])
+
+    assert bool(found) is kept_out
 
 
 FREE = nodes(labels=PRESENT)

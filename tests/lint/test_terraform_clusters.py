@@ -533,9 +533,9 @@ def test_what_an_autoscaler_is_to_be_told(user_data: Any, of: str | None, fix: s
 
 def test_tags_of_what_are_no_nodes_are_nothing() -> None:
     release = Release(source=Source("aws_eks_node_group.gpu"), name="a", namespace="", chart="b")
-    told = ("aws_autoscaling_group_tag.gpu", TAG, {"tag": [tag(RESOURCE, "4")]})
+    told = (Source("aws_autoscaling_group_tag.gpu"), TAG, {"tag": [tag(RESOURCE, "4")]})
     refers = {"autoscaling_group_name": {"references": ["aws_eks_node_group.gpu"]}}
-    resources = [{"address": told[0], "expressions": refers}]
+    resources = [{"address": told[0].name, "expressions": refers}]
     written = TerraformConfiguration({"configuration": {"root_module": {"resources": resources}}})
 
     assert list(with_tags([release], [told], written)) == [release]

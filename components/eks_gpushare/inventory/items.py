@@ -252,6 +252,9 @@ POD_IDENTITY = "PodIdentity"
 namespace of the account that it is for."""
 APPLIED = "AppliedFolder"
 """The kind of a pointer that stands for a folder of manifests that a script applies at once."""
+GROUP_TAG = "GroupTag"
+"""The kind of a pointer that stands for a tag, named by its key, that Terraform puts on an Auto
+Scaling group which the same root does not make, so that it is not known which."""
 SUBNET = "Subnet"
 RESERVATION = "CapacityReservation"
 """Kinds of pointers that stand for a subnet, and for capacity that is reserved: each with its zone

@@ -17,6 +17,7 @@ from eks_gpushare.lint.alternatives import alternatives, guides_with_options
 from eks_gpushare.lint.changed_pods import changed, changes_in
 from eks_gpushare.lint.node_classes import class_of, with_classes
 from eks_gpushare.lint.same_nodes import together
+from eks_gpushare.lint.terraform_groups import tagged_elsewhere
 from eks_gpushare.lint.variants import agreed, chosen_otherwise, key_of, variants
 from eks_gpushare.manifests.document import Document
 
@@ -119,7 +120,8 @@ class Scoped:
             if (named := class_of(document)) is not None
         )
         items = [self._items[number] for number in numbers]
-        whole = changed(together(booted(with_classes(items, classes))), self._changes)
+        known = tagged_elsewhere(booted(with_classes(items, classes)))
+        whole = changed(together(known), self._changes)
         chosen = alternatives(whole, self._texts, self._guides)
         found = [(item, self._of_variants(item)) for item in chosen]
         return found[0][1] if len(found) == 1 else _in_each_of_its_own(found)

@@ -17,6 +17,7 @@ from eks_gpushare.catalog.chart_daemonsets import named_among
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import (
     AKS_POOL,
+    GROUP_TAG,
     INFERENCE_SERVICE,
     POD_IDENTITY,
     RESERVATION,
@@ -116,6 +117,8 @@ _JOINED: Final = (
     INFERENCE_SERVICE,
 )
 """Kinds of objects that say something of workloads in other folders."""
+_LITTLE: Final = (AKS_POOL, GROUP_TAG)
+"""Kinds of which too little is read to tell a cluster by."""
 _LESSER: Final = "lesser"
 """Kind of what is of the cluster where no file has more of it: roles for its accounts, and what
 KServe runs models by."""
@@ -139,8 +142,8 @@ def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
     """What a cluster has once, and the file of each."""
     for item in items:
         document = item.source.document
-        of_azure = getattr(item, "kind", "") == AKS_POOL  # of which little is read
-        if not isinstance(document, Document) or is_guide(document.file) or of_azure:
+        is_little = getattr(item, "kind", "") in _LITTLE
+        if not isinstance(document, Document) or is_guide(document.file) or is_little:
             continue
         file = whole = posixpath.normpath(document.file)
         if document.build:

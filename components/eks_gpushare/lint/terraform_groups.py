@@ -6,16 +6,17 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.inventory.items import NodeSet
+from eks_gpushare.inventory.items import GROUP_TAG, NodeSet, Pointer
 from eks_gpushare.inventory.scaling_groups import keys_of, makes_nodes, promised
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.hcl.values import GAP
 from eks_gpushare.lint.launch_templates import overridden, with_template
 from eks_gpushare.lint.terraform_configuration import INDEX, module_of
 from eks_gpushare.manifests.plain import items, mapping, text, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     from eks_gpushare.inventory.items import Item
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
     from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
     from eks_gpushare.lint.terraform_templates import Templates
 
-    # Address, type and values.
-    Resource: TypeAlias = tuple[str, Any, Any]
+    # Called by its address, with its type and values.
+    Resource: TypeAlias = tuple[Source, Any, Any]
 
 KIND: Final = "aws_autoscaling_group"
 TAG: Final = "aws_autoscaling_group_tag"
 NODE_GROUP: Final = "aws_eks_node_group"
 _GROUP: Final = "autoscaling_group_name"
+_SCALED: Final = ("managed", "selfManaged")
 _MIXED: Final = ("mixed_instances_policy", 0, "launch_template", 0)
 
 
@@ -72,24 +74,30 @@ def tags_of(given: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def with_tags(
-    found: Iterable[Item], resources: Iterable[Resource], configuration: TerraformConfiguration
+    found: Iterable[Item], resources: Sequence[Resource], configuration: TerraformConfiguration
 ) -> Iterator[Item]:
     """What was read, nodes with what tags say that stand by themselves.
 
-    Such are put on the Auto Scaling groups that EKS makes for its node groups.
+    Such are put on the Auto Scaling groups that EKS makes for its node groups. Where these are none
+    of the plan's, the tags are items of their own.
 
     Args:
         found: The items of a plan.
-        resources: Its resources, each with its address and values.
+        resources: Its resources.
         configuration: What they refer to.
     """
     every, known = list(found), dict(_named(resources))
     groups = {each.source.name: known.get(each.source.name) for each in every}
-    meant = [
-        (_meant(address, at(given, _GROUP), groups, configuration), list(tags_of(given)))
-        for address, kind, given in resources
-        if kind == TAG
-    ]
+    made = {each.source.name for each in every if isinstance(each, NodeSet)}
+    meant = []
+    for source, kind, given in resources:
+        if kind == TAG:
+            those, sure = _meant(source.name, at(given, _GROUP), groups, configuration)
+            meant.append(((those, sure), list(tags_of(given))))
+            if made.isdisjoint(those) and _is_looked_up(source.name, configuration):
+                for key, _ in meant[-1][1]:
+                    name = UNKNOWN if GAP in str(key) else key
+                    yield Pointer(source=source, kind=GROUP_TAG, name=name, namespace="")
     for item in every:
         address = item.source.name
         told = [(sure, pairs) for (found, sure), pairs in meant if address in found]
@@ -97,6 +105,30 @@ def with_tags(
             more = keys_of(pair for _, pairs in told for pair in pairs)
             tags = UNKNOWN if item.tags is UNKNOWN or more is UNKNOWN else item.tags | more
             yield replace(item, promised=_with(item.promised, told), tags=tags)
+        else:
+            yield item
+
+
+def _is_looked_up(address: str, configuration: TerraformConfiguration) -> bool:
+    """Whether the group of a tag may be one that the root does not make."""
+    references = configuration.references(address, _GROUP)
+    return not references or any(each.startswith(_OPEN) for each in references)
+
+
+def tagged_elsewhere(found: Iterable[Item]) -> Iterator[Item]:
+    """Items, groups with what tags may say of them that a root puts on groups of another.
+
+    Args:
+        found: What is of a cluster.
+    """
+    every = list(found)
+    keys = [each.name for each in every if isinstance(each, Pointer) and each.kind == GROUP_TAG]
+    for item in every:
+        if keys and isinstance(item, NodeSet) and item.provisioner in _SCALED:
+            more = [(False, [(key, UNKNOWN) for key in keys])]
+            own = mapping(item.promised)
+            told = _with(item.promised, more)
+            yield replace(item, promised=told if told is UNKNOWN else told | own, tags=UNKNOWN)
         else:
             yield item
 
@@ -114,12 +146,12 @@ def _with(known: Any, told: Iterable[tuple[bool, list[tuple[Any, Any]]]]) -> Any
 
 def _named(resources: Iterable[Resource]) -> Iterator[tuple[str, str]]:
     """The names of Auto Scaling groups by the address of what has made them."""
-    for address, kind, given in resources:
+    for source, kind, given in resources:
         if kind in {NODE_GROUP, KIND}:
             of_eks = at(given, "resources", 0, "autoscaling_groups", 0, "name")
             name = of_eks if kind == NODE_GROUP else at(given, "name")
             if isinstance(name, str):
-                yield address, name
+                yield source.name, name
 
 
 def _meant(

@@ -9,7 +9,7 @@ from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.edges.claims import CLAIM_KEYS, OF_GPUS
-from eks_gpushare.inventory.edges.queues import queue_of
+from eks_gpushare.inventory.edges.queues import may_be_queued
 from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Pointer, Workload
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.nodes import may_be_others
@@ -85,7 +85,7 @@ def others_select(inventory: Inventory) -> Iterator[Judgement]:
                 continue
             labels = found.nearest.landing.labels
             if labels and not any(sign in label for label in labels for sign in _VIRTUAL):
-                yield _elsewhere(inventory, workload, found)
+                yield _elsewhere(inventory, workload, found, "")
 
 
 def _selects(spec: Any) -> bool:
@@ -149,7 +149,8 @@ def _judged(
         if not _let_in_by_kueue(inventory, workload, requests, ground):
             yield _kept_out(workload, found.kept_out, requests)
     elif not any(sign in label for label in found.nearest.landing.labels for sign in _VIRTUAL):
-        yield _elsewhere(inventory, workload, found)
+        led = _led_to(ground.places(workload), requests)
+        yield _elsewhere(inventory, workload, found, led)
 
 
 def _let_in_by_kueue(
@@ -159,7 +160,7 @@ def _let_in_by_kueue(
 
     Source: https://kueue.sigs.k8s.io/docs/concepts/resource_flavor/, November 2026.
     """
-    if queue_of(workload)[1] is None or workload.spec is UNKNOWN:
+    if workload.spec is UNKNOWN or not may_be_queued(inventory, workload):
         return False
     flavors = [
         each.spec
@@ -301,7 +302,17 @@ def _by_itself(requests: Sequence[Request], key: str) -> str:
     )
 
 
-def _elsewhere(inventory: Inventory, workload: Workload, found: Places) -> Problem:
+def _led_to(such: Places, requests: Sequence[Request]) -> str:
+    """The nodes that the labels of pods are of, where these lack what the pods ask for."""
+    for place in such.possible:
+        for request in requests if place.landing.lands else ():
+            if place.offer.has(request.resource) is False:
+                nodes = place.offer.kind.nodes
+                return f" {at_start(nodes.source.name)} is, and has no {request.resource}."
+    return ""
+
+
+def _elsewhere(inventory: Inventory, workload: Workload, found: Places, led: str) -> Problem:
     nearest = found.nearest
     nodes = nearest.offer.kind.nodes
     wants = " and ".join(nearest.landing.labels)
@@ -315,7 +326,7 @@ def _elsewhere(inventory: Inventory, workload: Workload, found: Places) -> Probl
         workload.source,
         (*workload.spec_path, key),
         f"{at_start(workload.source.name)} wants {wants}, and {nodes.source.name} is not such"
-        f"{more}.",
+        f"{more}.{led}",
         "Select on labels that the nodes have, or give the nodes the labels.",
         "info" if may_be_others(inventory) else None if inventory.complete else "warning",
     )

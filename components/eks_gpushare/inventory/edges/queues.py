@@ -27,7 +27,7 @@ from eks_gpushare.inventory.scheduling import landing
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start, if_missing
-from eks_gpushare.sharing.kueue import QUEUE_LABEL
+from eks_gpushare.sharing.kueue import LOCAL_QUEUE, QUEUE_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,6 +51,29 @@ _WORD = re.compile("[a-z]{4,}")
 """A part of a name that is no number or letter, which tell one from another: `team-a`, `a100`."""
 _ANY_TAINT = [{"operator": "Exists"}]
 """Pods may have tolerations of their own beside those of the flavor."""
+_FRAMEWORKS = {
+    "apps/Deployment": "deployment",
+    "apps/StatefulSet": "statefulset",
+    "batch/Job": "batch/job",
+    "Pod": "pod",
+    **{
+        f"{group}/{kind}": f"{group}/{kind.lower()}"
+        for group, kinds in {
+            "jobset.x-k8s.io": ("JobSet",),
+            "kubeflow.org": ("MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"),
+            "leaderworkerset.x-k8s.io": ("LeaderWorkerSet",),
+            "ray.io": ("RayJob", "RayCluster", "RayService"),
+            "sparkoperator.k8s.io": ("SparkApplication",),
+            "trainer.kubeflow.org": ("TrainJob",),
+            "workload.codeflare.dev": ("AppWrapper",),
+        }.items()
+        for kind in kinds
+    },
+}
+"""Kinds by their groups, and how Kueue's configuration calls them.
+
+Source: pkg/controller/jobs of kubernetes-sigs/kueue, November 2026.
+"""
 
 
 class _Queues(NamedTuple):
@@ -170,6 +193,29 @@ def queue_of(workload: Workload) -> tuple[FieldPath, Any]:
     if name is None:
         path, name = (*workload.spec_path[:-1], *path), at(workload.labels, QUEUE_LABEL)
     return path, UNKNOWN if isinstance(name, dict | list) else name
+
+
+def framework_of(workload: Workload) -> str | None:
+    """How Kueue's configuration calls the kind of a workload; None of one that it does not know."""
+    document = workload.source.document
+    group, _, _ = str(at(getattr(document, "value", None), "apiVersion")).rpartition("/")
+    return _FRAMEWORKS.get(f"{group}/{workload.kind}" if group else workload.kind)
+
+
+def may_be_queued(inventory: Inventory, workload: Workload) -> bool:
+    """Whether it names a queue, or Kueue may give it the one that its namespace has by default.
+
+    On unless it is switched off since 0.12, "LocalQueueDefaulting" of
+    https://kueue.sigs.k8s.io/docs/tasks/manage/enforce_job_management/setup_default_local_queue/,
+    November 2026. What makes Jobs is no workload of Kueue's, and its Jobs are.
+    """
+    if queue_of(workload)[1] is not None:
+        return True
+    is_known = workload.kind == "CronJob" or framework_of(workload) is not None
+    return is_known and any(
+        each.kind == "LocalQueue" and each.name == LOCAL_QUEUE and _is_beside(each, workload)
+        for each in inventory.of(Pointer, workload.cluster)
+    )
 
 
 def is_sent_away(inventory: Inventory, workload: Workload) -> bool:

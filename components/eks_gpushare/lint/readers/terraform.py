@@ -125,18 +125,13 @@ def read_resources(
             read = _object(document, place, source, kind, given)
             found += read.items
             inner += read.inner
-    every = [
-        (resource.address, resource.kind, resource.values)
-        for resource in resources
-        if resource.is_there
-    ]
-    there = (
+    there = [
         (Source(each.address, each.document, each.place), each.kind, each.values)
         for each in resources
         if each.is_there
-    )
+    ]
     found += role_trusts(there, configuration)
-    return Read(list(with_tags(found, every, configuration)), judgements, inner)
+    return Read(list(with_tags(found, there, configuration)), judgements, inner)
 
 
 def _latent(judgement: Judgement) -> Judgement:

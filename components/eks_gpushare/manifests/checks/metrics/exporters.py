@@ -18,7 +18,7 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.shared_names import sharings
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, items, text
+from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.rules.exporters import EXPORTS_NO_PODS, LITTLE_MEMORY, SEES_NO_SHARES
 from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
@@ -100,7 +100,7 @@ def _written(daemon: Daemon) -> Iterator[_Exporter]:
     elif isinstance(item, Release):
         above = ("dcgmExporter",) if chart_of(item.chart) == OPERATOR_CHART else ()
         given = at(item.values, *above)
-        if given is None or given is UNKNOWN:
+        if given is None or given is UNKNOWN or (above and _is_for_nobody(given)):
             return
         key = "env" if above else "extraEnv"
         limit = (*above, "resources", "limits", "memory")
@@ -115,6 +115,12 @@ def _written(daemon: Daemon) -> Iterator[_Exporter]:
         )
 
 
+def _is_for_nobody(given: Any) -> bool:
+    """Whether all that is written of an operand is that its metrics have no monitor."""
+    is_off = at(given, "serviceMonitor", "enabled") is False
+    return is_off and {key for key, _ in pairs(given)} <= {"enabled", "serviceMonitor"}
+
+
 def _variables(exporter: _Exporter) -> dict[str, str]:
     return {
         str(text(at(each, "name"))): str(text(at(each, "value"))) for each in items(exporter.env)
@@ -126,26 +132,29 @@ def _shares(exporter: _Exporter, *, renamed: bool) -> Iterator[Problem]:
     name = GPU + SHARED_SUFFIX
     if at(exporter.container, "envFrom") or variables.get(_PODS, "").lower() in _OFF:
         return
+    is_told = variables.get(_SHARES, "").lower() in _ON
+    release = _RELEASE.match(str(text(exporter.release)))
+    old = release is not None and tuple(map(int, release.groups())) < _KNOWN_SINCE
+    since = ".".join(map(str, _KNOWN_SINCE))
+    later = f", with an exporter of {since} or later, which knows it" if old else ""
     if renamed and name not in variables.get(_NAMES, "").split(","):
+        more = "" if is_told else f', and {_SHARES} with the value "true"'
         yield Problem(
             SEES_NO_SHARES,
             exporter.daemon.source,
             exporter.place,
             f"Pods ask for {name}, and {exporter.daemon.title} has not been told of that name.",
-            f"Add {_NAMES} with the value {name} to `{exporter.setting}`.",
+            f"Add {_NAMES} with the value {name}{more} to `{exporter.setting}`"
+            f"{later if more else ''}.",
         )
-    if variables.get(_SHARES, "").lower() not in _ON:
-        release = _RELEASE.match(str(text(exporter.release)))
-        old = release is not None and tuple(map(int, release.groups())) < _KNOWN_SINCE
-        since = ".".join(map(str, _KNOWN_SINCE))
+    elif not is_told:
         yield Problem(
             SEES_NO_SHARES,
             exporter.daemon.source,
             exporter.place,
             f"Pods share GPUs, and {exporter.daemon.title} gives what it knows of a GPU to one of "
             "them.",
-            f'Add {_SHARES} with the value "true" to `{exporter.setting}`'
-            f"{f', with an exporter of {since} or later, which knows it' if old else ''}.",
+            f'Add {_SHARES} with the value "true" to `{exporter.setting}`{later}.',
         )
 
 

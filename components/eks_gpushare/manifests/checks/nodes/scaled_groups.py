@@ -107,7 +107,7 @@ def resources(inventory: Inventory) -> Iterator[Judgement]:
         for offer in offers(inventory, cluster).every:
             nodes = offer.kind.nodes
             scaled = there or (nodes.tags is not UNKNOWN and ENABLED_TAG in nodes.tags)
-            if nodes.provisioner not in _GROUPS or nodes.promised != {} or id(nodes) in said:
+            if nodes.provisioner not in _GROUPS or _promises_gpus(nodes) or id(nodes) in said:
                 continue
             for name in asked - {GPU} if scaled and nodes.least == 0 else ():
                 count = (offer.resources or {}).get(name)
@@ -122,6 +122,11 @@ def resources(inventory: Inventory) -> Iterator[Judgement]:
                         f"Add the tag `{RESOURCE_TAGS}{name}: {count}`.",
                         "warning",
                     )
+
+
+def _promises_gpus(nodes: NodeSet) -> bool:
+    """Whether tags may tell of any; what they say of the disk is no matter here."""
+    return nodes.promised is UNKNOWN or any(map(is_gpu_resource, nodes.promised))
 
 
 def _changes(nodes: NodeSet, *, there: bool) -> bool:

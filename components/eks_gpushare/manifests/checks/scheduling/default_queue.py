@@ -2,8 +2,8 @@
 
 Source: "LocalQueueDefaulting" of
 https://kueue.sigs.k8s.io/docs/tasks/manage/enforce_job_management/setup_default_local_queue/ and
-`manageJobsWithoutQueueName` of https://kueue.sigs.k8s.io/docs/reference/kueue-config.v1beta2/, and
-the names of frameworks in pkg/controller/jobs of kubernetes-sigs/kueue; November 2026.
+`manageJobsWithoutQueueName` of https://kueue.sigs.k8s.io/docs/reference/kueue-config.v1beta2/;
+November 2026.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.facts.index import rule_of
-from eks_gpushare.inventory.edges.queues import queue_of
+from eks_gpushare.inventory.edges.queues import framework_of, queue_of
 from eks_gpushare.inventory.items import Namespace, Pointer, Workload
 from eks_gpushare.inventory.matching import selects
 from eks_gpushare.inventory.problem import Problem
@@ -20,10 +20,10 @@ from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.kueue_counting import configuration
 from eks_gpushare.manifests.placeholders import without_placeholders
 from eks_gpushare.manifests.rules.admission import NOT_MANAGED
+from eks_gpushare.sharing.kueue import LOCAL_QUEUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,30 +32,9 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 NO_QUEUE: Final = rule_of("GPU1266")
-_DEFAULT: Final = "default"
 _NAME: Final = "kubernetes.io/metadata.name"
 _PLAIN: Final = ("Job", "Pod")
 """Kinds that nothing else makes where they stand in a file."""
-_FRAMEWORKS: Final = {
-    "apps/Deployment": "deployment",
-    "apps/StatefulSet": "statefulset",
-    "batch/Job": "batch/job",
-    "Pod": "pod",
-    **{
-        f"{group}/{kind}": f"{group}/{kind.lower()}"
-        for group, kinds in {
-            "jobset.x-k8s.io": ("JobSet",),
-            "kubeflow.org": ("MPIJob", "PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"),
-            "leaderworkerset.x-k8s.io": ("LeaderWorkerSet",),
-            "ray.io": ("RayJob", "RayCluster", "RayService"),
-            "sparkoperator.k8s.io": ("SparkApplication",),
-            "trainer.kubeflow.org": ("TrainJob",),
-            "workload.codeflare.dev": ("AppWrapper",),
-        }.items()
-        for kind in kinds
-    },
-}
-"""Kinds by their groups, and how Kueue's configuration calls them."""
 
 
 @edge(NO_QUEUE)
@@ -70,10 +49,10 @@ def default_queues(inventory: Inventory) -> Iterator[Judgement]:
             _, named = queue_of(workload)
             space = workload.namespace
             here = [str(each.name) for each in queues if each.namespace == space]
-            if named is not None or space is UNKNOWN or not here or _DEFAULT in here:
+            if named is not None or space is UNKNOWN or not here or LOCAL_QUEUE in here:
                 continue
             frameworks = items(at(config, "integrations", "frameworks"))
-            if workload.kind not in _PLAIN or _framework(workload) not in frameworks:
+            if workload.kind not in _PLAIN or framework_of(workload) not in frameworks:
                 continue
             if _manages(inventory, cluster, config, space):
                 yield Problem(
@@ -81,15 +60,10 @@ def default_queues(inventory: Inventory) -> Iterator[Judgement]:
                     workload.source,
                     ("metadata",),
                     f"{at_start(workload.source.name)} names no LocalQueue, Kueue manages it all "
-                    f"the same, and its namespace has none called {_DEFAULT}: Kueue holds it back.",
-                    f"Name one that is there: {', '.join(here)}; or make one called {_DEFAULT}.",
+                    f"the same, and its namespace has none called {LOCAL_QUEUE}: Kueue holds it "
+                    "back.",
+                    f"Name one that is there: {', '.join(here)}; or make one called {LOCAL_QUEUE}.",
                 )
-
-
-def _framework(workload: Workload) -> str | None:
-    """How Kueue's configuration calls the kind of a workload; None of one that it does not know."""
-    group, _, _ = str(at(value_of(workload), "apiVersion")).rpartition("/")
-    return _FRAMEWORKS.get(f"{group}/{workload.kind}" if group else workload.kind)
 
 
 @edge(NOT_MANAGED)
@@ -101,7 +75,7 @@ def in_vain(inventory: Inventory) -> Iterator[Judgement]:
             continue
         for workload in inventory.of(Workload, cluster):
             path, named = queue_of(workload)
-            framework = _framework(workload)
+            framework = framework_of(workload)
             if named in (None, "") or framework is None or framework in listed:
                 continue
             yield Problem(
