@@ -504,7 +504,7 @@ def test_the_folder_of_all_may_have_any_name(top: str) -> None:
     assert codes(files) == {"GPU1111"}
 
 
-@pytest.mark.parametrize("folder", ["scripts", "live/prod"])
+@pytest.mark.parametrize("folder", ["scripts", "live/prod", "stacks/eks"])
 def test_folders_of_scripts_and_of_what_is_live_are_parts_of_a_cluster(folder: str) -> None:
     once = {
         ("nodes", "managed"): frozenset((f"a/{folder}/main.tf",)),
@@ -610,3 +610,44 @@ spec: {namespaceSelector: {}}
     }
 
     assert ("GPU1266" in codes(files)) is wrong
+
+
+CHILD = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: NAME, namespace: argocd}
+spec:
+  source: {repoURL: "https://example.com/charts", chart: CHART, targetRevision: 0.4.1, helm: HELM}
+  destination: {server: "https://kubernetes.default.svc", namespace: NAME}
+"""
+
+
+def child(name: str, chart: str, values: str = "{}") -> str:
+    text = CHILD.replace("NAME", name).replace("CHART", chart)
+    return text.replace("HELM", f"{{valuesObject: {values}}}")
+
+
+BY_CLAIMS = "{gpuResourcesEnabledOverride: true}"
+UNTAINTED = GROUP.replace("  taints: [{key: team, value: vision, effect: NoSchedule}]\n", "")
+
+
+@pytest.mark.parametrize(
+    ("plugin", "driver", "severity"),
+    [
+        ("argo/plugin.yaml", "argo/driver.yaml", ["warning"]),
+        ("argo/plugin.yaml", "charts/driver.yaml", ["info"]),
+    ],
+)
+def test_two_of_one_folder_are_two_whatever_lies_beside_it(
+    plugin: str, driver: str, severity: list[str]
+) -> None:
+    files = {
+        plugin: child("plugin", "nvidia-device-plugin", "{gfd: {enabled: true}}"),
+        driver: child("driver", "dra-driver-nvidia-gpu", BY_CLAIMS),
+        "eksctl/cluster.yaml": UNTAINTED,
+    }
+    reports = lint_files([GivenFile(*each) for each in files.items()])
+    found = [one for each in reports for one in each.findings if one.code == "GPU1186"]
+
+    assert [each.severity for each in found] == severity
+    assert all("the GPUs of the node group gpu" in each.message for each in found)

@@ -80,14 +80,20 @@ class Scoped:
     def _of_parts(self, scope: FileScope, found: Sequence[Judgement]) -> list[Judgement]:
         """What is found, with two of what must be there once as a note if a layout joins them.
 
-        That folders are of one cluster was told from there not being two of anything.
+        That folders are of one cluster was told from there not being two of anything. What one of
+        them has by itself is as grave as it is there, whatever nodes it is said of.
         """
         if not scope.parts or all(each.rule not in _TWICE for each in found):
             return list(found)
-        sure = {key_of(one) for part in scope.parts for one in self._found(_places(part))}
+        sure = {
+            _about(one): one.severity
+            for part in scope.parts
+            for one in self._found(_places(part))
+            if isinstance(one, Problem)
+        }
         return [
-            replace(each, severity="info")
-            if each.rule in _TWICE and isinstance(each, Problem) and key_of(each) not in sure
+            replace(each, severity=sure.get(_about(each), "info"))
+            if each.rule in _TWICE and isinstance(each, Problem)
             else each
             for each in found
         ]

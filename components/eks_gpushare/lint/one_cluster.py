@@ -68,7 +68,7 @@ _PARTS: Final = frozenset(
         ),
         *("module", "modules", "cfn", "cloudformation", "metrics", "deploy", "scripts", "live"),
         *("app", "apps", "application", "applications", "dcgm", "nvdp", "nfd", "kustomize"),
-        *("stages", "init", "network", "vpc", "iam", "security", "storage"),
+        *("stages", "stacks", "init", "network", "vpc", "iam", "security", "storage"),
         *("runtime", "runtimes", "serving", "kserve", "d"),
         *("hami", "kai", "scheduler", "schedulers", "keda", "prometheus", "exporter", "gfd"),
     )
