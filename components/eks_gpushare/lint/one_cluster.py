@@ -24,6 +24,7 @@ from eks_gpushare.inventory.items import (
     ROLE_TRUST,
     RULES,
     SCALERS,
+    SUBNET,
     ConfigMap,
     NodeSet,
     Pointer,
@@ -117,7 +118,7 @@ _JOINED: Final = (
     INFERENCE_SERVICE,
 )
 """Kinds of objects that say something of workloads in other folders."""
-_LITTLE: Final = (AKS_POOL, GROUP_TAG)
+_LITTLE: Final = (AKS_POOL, GROUP_TAG, SUBNET)
 """Kinds of which too little is read to tell a cluster by."""
 _LESSER: Final = "lesser"
 """Kind of what is of the cluster where no file has more of it: roles for its accounts, and what

@@ -10,13 +10,15 @@ from eks_gpushare.inventory.items import (
     NODE_ROLE,
     OTHER_NODES,
     SERVICE_QUOTA,
+    SUBNET,
     Pointer,
 )
 from eks_gpushare.inventory.nodes import has_gpus
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import PartlyKnown, at
 from eks_gpushare.lint.hcl.registry_parts import ENTRY, OF_HYBRID
 from eks_gpushare.lint.pod_identities import OF_TERRAFORM, association
-from eks_gpushare.manifests.plain import text
+from eks_gpushare.manifests.plain import mapping, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -36,6 +38,10 @@ def pointers(source: Source, kind: str, given: Any) -> Iterator[Pointer]:
     match kind:
         case "azurerm_kubernetes_cluster_node_pool":
             yield Pointer(source=source, kind=AKS_POOL, name=source.name, spec=given)
+        case "aws_subnet":
+            yield _subnet(source, at(given, "availability_zone"), at(given, "tags"))
+        case "aws_ec2_tag":  # of anything, by its ID
+            yield _subnet(source, UNKNOWN, UNKNOWN)
         case "aws_servicequotas_service_quota":
             name = text(at(given, "quota_code"))
             yield Pointer(source=source, kind=SERVICE_QUOTA, name=name, spec=given)
@@ -53,6 +59,12 @@ def pointers(source: Source, kind: str, given: Any) -> Iterator[Pointer]:
             yield Pointer(source=source, kind=OTHER_NODES, name=source.name)
         case _:
             pass
+
+
+def _subnet(source: Source, zone: Any, tags: Any) -> Pointer:
+    known = UNKNOWN if tags is UNKNOWN or isinstance(tags, PartlyKnown) else mapping(tags)
+    spec = {"zone": zone if isinstance(zone, str) else UNKNOWN, "tags": known}
+    return Pointer(source=source, kind=SUBNET, name=source.name, namespace="", spec=spec)
 
 
 def switched_off(groups: Iterable[NodeSet]) -> Iterator[Pointer]:

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 _OF_INTEREST: Final = (
     *("aws_eks_", "aws_launch_", "aws_autoscaling_group", "aws_iam_role"),
-    *("helm_", "kubernetes_", "kubectl_", "aws_servicequotas_service_quota"),
+    *("helm_", "kubernetes_", "kubectl_", "aws_servicequotas_service_quota", "aws_subnet"),
+    "aws_ec2_tag",
     "azurerm_kubernetes_cluster_node_pool",
 )
 """What types of resources begin with that have to do with nodes, charts and objects."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.hcl.registry_networks import NETWORK, OTHER_NETWORKS, subnets, unseen
 from eks_gpushare.lint.hcl.registry_parts import hybrid_nodes, karpenter
 from eks_gpushare.lint.hcl.registry_roles import IDENTITIES, ROLE_MODULES, identities, plain_source
 from eks_gpushare.lint.hcl.registry_user_data import (
@@ -392,5 +393,7 @@ _MODULES: Final[Mapping[str, Callable[[MadeResource, int | None], Iterator[MadeR
     r".*aws-ia/terraform-aws-eks-blueprints": _blueprints_4,
     **ROLE_MODULES,
     IDENTITIES: identities,
+    NETWORK: subnets,
+    OTHER_NETWORKS: unseen,
 }
 """By their sources, without protocol, `.git` and version."""

@@ -62,6 +62,14 @@ RESERVED_IN_VAIN: Final = Rule(
     "its zone: the reservation is paid and stays idle, and the pods wait where there is no other.",
     "https://karpenter.sh/docs/concepts/nodeclasses/#speccapacityreservationselectorterms",
 )
+NO_SUBNET: Final = Rule(
+    "GPU1285",
+    "warning",
+    "A node class selects subnets that are there.",
+    "A class that finds none is not ready: Karpenter passes its pools over, and their pods stay "
+    "Pending.",
+    "https://karpenter.sh/docs/concepts/nodeclasses/#specsubnetselectorterms",
+)
 OTHER_ARCHITECTURE: Final = Rule(
     "GPU1259",
     "error",
