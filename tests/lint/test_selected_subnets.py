@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from linted import found, said
+
+from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.lint.terraform_pointers import pointers
 
 CLUSTER = """\
 module "eks" {
@@ -158,6 +163,15 @@ def test_other_subnets_and_tags_may_be_there(more: str, wrong: bool) -> None:
 )
 def test_each_term_misses_by_the_name_of_the_cluster(terms: str, wrong: bool) -> None:
     assert bool(told(network(), karpenter__gpu=classes(terms))) is wrong
+
+
+@pytest.mark.parametrize("zone", ["eu-west-1b", UNKNOWN, None])
+def test_a_subnet_is_in_the_zone_that_is_written(zone: Any) -> None:
+    given = {"availability_zone": zone, "tags": {"a": "b"}}
+    (made,) = pointers(Source("aws_subnet.own"), "aws_subnet", given)
+
+    expected = zone if zone == "eu-west-1b" else UNKNOWN
+    assert made.spec == {"zone": expected, "tags": {"a": "b"}}
 
 
 def test_it_is_of_pools_with_gpus_and_of_what_terraform_makes() -> None:

@@ -379,6 +379,24 @@ def test_which_of_several_groups_a_tag_is_for_is_not_told() -> None:
     assert [each.promised for each in found] == [{"nvidia.com/gpu": UNKNOWN}] * 2
 
 
+def test_a_key_may_follow_a_dot() -> None:
+    pools = [
+        NodeSet(
+            source=Source(f'module.pools["{key}"].aws_eks_node_group.this'),
+            name=key,
+            provisioner="managed",
+        )
+        for key in "ab"
+    ]
+    told = (Source("aws_autoscaling_group_tag.gpu"), TAG, {"tag": [tag(RESOURCE, "4")]})
+    refers = {"autoscaling_group_name": {"references": ["module.pools.a.name"]}}
+    resources = [{"address": told[0].name, "expressions": refers}]
+    written = TerraformConfiguration({"configuration": {"root_module": {"resources": resources}}})
+    found = list(with_tags(pools, [told], written))
+
+    assert [getattr(each, "promised", None) for each in found] == [{"nvidia.com/gpu": "4"}, {}]
+
+
 @pytest.mark.parametrize("reference", ["aws_eks_node_group", "helm_release.nvdp.name"])
 def test_a_tag_of_another_thing_is_none_of_a_group(reference: str) -> None:
     pool = {"node_group_name": "gpu", "instance_types": ["g5.xlarge"]}

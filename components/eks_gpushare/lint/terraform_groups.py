@@ -125,10 +125,9 @@ def tagged_elsewhere(found: Iterable[Item]) -> Iterator[Item]:
     keys = [each.name for each in every if isinstance(each, Pointer) and each.kind == GROUP_TAG]
     for item in every:
         if keys and isinstance(item, NodeSet) and item.provisioner in _SCALED:
-            more = [(False, [(key, UNKNOWN) for key in keys])]
-            own = mapping(item.promised)
-            told = _with(item.promised, more)
-            yield replace(item, promised=told if told is UNKNOWN else told | own, tags=UNKNOWN)
+            more, own = promised((key, UNKNOWN) for key in keys), item.promised
+            told = UNKNOWN if UNKNOWN in keys or own is UNKNOWN else {**more, **own}
+            yield replace(item, promised=told, tags=UNKNOWN)
         else:
             yield item
 

@@ -35,7 +35,7 @@ def selected_subnets(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         pointers = inventory.of(Pointer, cluster)
         tags = [at(each.spec, "tags") for each in pointers if each.kind == SUBNET]
-        if not tags or not all(isinstance(each, dict) for each in tags):
+        if not all(isinstance(each, dict) for each in tags):
             continue
         sets = inventory.of(NodeSet, cluster)
         if any(at(value_of(nodes), "kind") == "ClusterConfig" for nodes in sets):
@@ -52,10 +52,7 @@ def _classes(sets: Sequence[NodeSet]) -> Iterator[NodeLaunch]:
         for nodes in sets
         if isinstance(nodes.launch, NodeLaunch) and has_gpus(nodes)
     }
-    for launch in found.values():
-        is_class = at(value_of(launch), "kind") == "EC2NodeClass"
-        if is_class and not is_guide(launch.source.file):
-            yield launch
+    yield from (launch for launch in found.values() if not is_guide(launch.source.file))
 
 
 def _missed(
