@@ -521,6 +521,20 @@ def test_what_no_gpu_can_be_cut_into_is_said_with_the_types() -> None:
         "(g4dn.xlarge, g5.xlarge, g6.xlarge, g6e.xlarge, g5.2xlarge, ...) can be cut into such a "
         "device."
     )
+    (found,) = problems(nodes(*types[:5]), pods({MIG: 1}), complete=False)
+    assert "g5.2xlarge) can be cut" in found.message
+
+
+def test_a_part_of_a_pod_asks_for_what_nodes_have() -> None:
+    part = replace(pods({SHARED: 1}), kind=PART_OF_POD)
+
+    assert len(problems(POOL, sliced(), part, complete=False, of=[landing.NOT_ADVERTISED])) == 1
+
+
+def both_classes() -> DeviceClaim:
+    names = ("gpu.nvidia.com", "mig.nvidia.com")
+    requests = [{"exactly": {"deviceClassName": each}} for each in names]
+    return claim("ResourceClaimTemplate", {"spec": {"devices": {"requests": requests}}})
 
 
 def claimed(selector: Any, kind: str = "resourceClaimTemplateName", **more: Any) -> Item:
@@ -544,6 +558,7 @@ NO_POOL = {"pool": "cpu"}
     ("items", "found"),
     [
         ((POOL, template(), claimed(NO_POOL)), ["GPU1112"]),
+        ((POOL, both_classes(), claimed(NO_POOL)), ["GPU1112"]),
         ((POOL, template(), claimed({"pool": "gpu"})), []),
         ((POOL, template(), claimed({})), []),
         ((POOL, template("nic.example.com"), claimed(NO_POOL)), []),
