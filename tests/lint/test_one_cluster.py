@@ -645,9 +645,12 @@ def test_two_of_one_folder_are_two_whatever_lies_beside_it(
         plugin: child("plugin", "nvidia-device-plugin", "{gfd: {enabled: true}}"),
         driver: child("driver", "dra-driver-nvidia-gpu", BY_CLAIMS),
         "eksctl/cluster.yaml": UNTAINTED,
+        "apps/pod.yaml": RENAMED,
     }
     reports = lint_files([GivenFile(*each) for each in files.items()])
-    found = [one for each in reports for one in each.findings if one.code == "GPU1186"]
+    every = [one for each in reports for one in each.findings]
+    found = [each for each in every if each.code == "GPU1186"]
+    assert ("GPU1110", "error") in [(each.code, each.severity) for each in every]
 
     assert [each.severity for each in found] == severity
     assert all("the GPUs of the node group gpu" in each.message for each in found)
