@@ -366,6 +366,18 @@ def test_the_autoscaler_knows_of_renamed_shares(texts: tuple[str, ...], wrong: b
     assert ("GPU1141" in codes(*texts)) is wrong
 
 
+@pytest.mark.parametrize(
+    ("size", "wrong"),
+    [("minSize: 0, maxSize: 1", False), ("minSize: 2, maxSize: 2", False), ("maxSize: 2", True)],
+)
+def test_of_a_group_that_does_not_grow_an_autoscaler_waits_for_nothing(
+    size: str, wrong: bool
+) -> None:
+    told = every([("a.yaml", group(f"{size}, tags: {ENABLED}"))])
+
+    assert ("GPU1263" in [each.code for each in told]) is wrong
+
+
 SELF_MANAGED = """\
 module "gpu" {
   source        = "terraform-aws-modules/eks/aws//modules/self-managed-node-group"
