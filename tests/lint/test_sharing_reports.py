@@ -368,7 +368,12 @@ def test_the_autoscaler_knows_of_renamed_shares(texts: tuple[str, ...], wrong: b
 
 @pytest.mark.parametrize(
     ("size", "wrong"),
-    [("minSize: 0, maxSize: 1", False), ("minSize: 2, maxSize: 2", False), ("maxSize: 2", True)],
+    [
+        ("minSize: 0, maxSize: 1", False),
+        ("minSize: 2, maxSize: 2", False),
+        ("minSize: 1, maxSize: 2", True),
+        ("maxSize: 2", True),
+    ],
 )
 def test_of_a_group_that_does_not_grow_an_autoscaler_waits_for_nothing(
     size: str, wrong: bool
