@@ -30,7 +30,7 @@ from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.sharing.kueue import QUEUE_LABEL
 
 if TYPE_CHECKING:
-    from eks_gpushare.inventory.items import Item
+    from eks_gpushare.inventory.items import Item, Workload
 
 SHARED = f"{GPU}.shared"
 TEAM = ("team", "ml", "NoSchedule")
@@ -239,8 +239,8 @@ def of_kueue(kind: str, name: Any = "default", **spec: Any) -> Pointer:
     return Pointer(source=source, kind=kind, name=name, namespace=space, spec=spec)
 
 
-def of_group(version: str, kind: str, **more: Any) -> Item:
-    made = pods({GPU: 1}, kind=kind, **more)
+def of_group(version: str, kind: str) -> Workload:
+    made = pods({GPU: 1}, kind=kind)
     document = SimpleNamespace(value={"apiVersion": version, "kind": kind})
     return replace(made, source=Source(f"the {kind} app", document))
 

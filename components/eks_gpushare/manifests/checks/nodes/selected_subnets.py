@@ -59,15 +59,16 @@ def _missed(
     launch: NodeLaunch, tags: Sequence[Mapping[str, Any]], names: set[str]
 ) -> Iterator[Problem]:
     terms = items(at(value_of(launch), "spec", _SELECTOR))
-    keys = [_deciding(at(term, "tags"), tags, names) for term in terms]
-    if not keys or None in keys or has_unknown(terms):
+    found = (_deciding(at(term, "tags"), tags, names) for term in terms)
+    keys = [key for key in found if key is not None]
+    if not keys or len(keys) != len(terms) or has_unknown(terms):
         return
     key, wanted = keys[0], text(at(terms[0], "tags", keys[0]))
     there = sorted({str(text(each[key])) for each in tags if key in each})
     yield Problem(
         NO_SUBNET,
         launch.source,
-        (_SELECTOR, 0, "tags", str(key)),
+        (_SELECTOR, 0, "tags", key),
         f"{at_start(launch.source.name)} selects subnets with {key}={wanted}, and those that are "
         f"made here have {', '.join(there)} there: it finds none, and Karpenter launches no node.",
         f"Let both have one value: tag the subnets with {wanted}, or select by theirs.",
