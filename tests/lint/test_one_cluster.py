@@ -654,3 +654,15 @@ def test_two_of_one_folder_are_two_whatever_lies_beside_it(
 
     assert [each.severity for each in found] == severity
     assert all("the GPUs of the node group gpu" in each.message for each in found)
+
+
+def test_a_plugin_beside_an_operator_may_be_left_of_two_ways() -> None:
+    files = {
+        "argo/plugin.yaml": child("plugin", "nvidia-device-plugin", "{gfd: {enabled: true}}"),
+        "argo/operator.yaml": child("operator", "gpu-operator", "{toolkit: {enabled: false}}"),
+        "eksctl/cluster.yaml": UNTAINTED,
+    }
+    reports = lint_files([GivenFile(*each) for each in files.items()])
+    found = [one for each in reports for one in each.findings if one.code == "GPU1185"]
+
+    assert [each.severity for each in found] == ["info"]

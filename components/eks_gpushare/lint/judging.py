@@ -81,18 +81,18 @@ class Scoped:
         """What is found, with two of what must be there once as a note if a layout joins them.
 
         That folders are of one cluster was told from there not being two of anything. What one of
-        them has by itself is as grave as it is there, whatever nodes it is said of.
+        them has by itself is as grave as it is there.
         """
         if not scope.parts or all(each.rule not in _TWICE for each in found):
             return list(found)
         sure = {
-            _about(one): one.severity
+            _by_itself(one): one.severity
             for part in scope.parts
             for one in self._found(_places(part))
             if isinstance(one, Problem)
         }
         return [
-            replace(each, severity=sure.get(_about(each), "info"))
+            replace(each, severity=sure.get(_by_itself(each), "info"))
             if each.rule in _TWICE and isinstance(each, Problem)
             else each
             for each in found
@@ -231,6 +231,15 @@ def _in_all_environments(
                 told.append(each if is_all else _told_of(each, scope.name))
         kept.append((scope, told))
     return kept
+
+
+def _by_itself(judgement: Judgement) -> tuple[Any, ...]:
+    """By what a finding in one folder is known once nodes of another are beside it.
+
+    A driver for claims beside a plugin is one whatever nodes the message names then: whoever
+    installs it tells it twice that it gives out GPUs. Two plugins may be left of two ways.
+    """
+    return _about(judgement) if judgement.rule is PLUGIN_AND_DRA else key_of(judgement)
 
 
 def _about(judgement: Judgement) -> tuple[Any, ...]:
