@@ -742,3 +742,64 @@ resource "helm_release" "operator" {
   chart      = "gpu-operator"
 }
 """
+
+
+OF_EKSCTL = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: demo, region: eu-west-1}
+managedNodeGroups:
+  - {name: gpu, instanceType: g6.xlarge, amiFamily: AmazonLinux2023, volumeSize: 200}
+"""
+SPEECH = """\
+apiVersion: v2
+name: speech
+version: 1.0.0
+dependencies:
+  - name: gpu-operator
+    version: 25.10.0
+    repository: https://helm.ngc.nvidia.com/nvidia
+    condition: gpu-operator.enabled
+"""
+WITH_DRIVER = "gpu-operator:\n  enabled: true\n  driver: {enabled: true}\n"
+NO_DRIVER = "gpu-operator:\n  driver: {enabled: false}\n  toolkit: {enabled: false}\n"
+NO_OPERATOR = "gpu-operator:\n  enabled: false\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "errors"),
+    [
+        ({}, 1),
+        ({"chart/samples/on-eks.yaml": NO_DRIVER}, 0),
+        (
+            {"chart/samples/on-gke.yaml": NO_OPERATOR},
+            0,
+        ),
+        ({"chart/samples/on-eks.yaml": WITH_DRIVER}, 2),
+        ({"elsewhere/on-eks.yaml": NO_DRIVER}, 1),
+        ({"elsewhere/on-gke.yaml": NO_OPERATOR}, 1),
+    ],
+)
+def test_samples_of_values_are_chosen_by_what_the_cluster_is(
+    files: dict[str, str], errors: int
+) -> None:
+    given = {
+        "chart/samples/cluster.yaml": OF_EKSCTL,
+        "chart/Chart.yaml": SPEECH,
+        "chart/values.yaml": WITH_DRIVER,
+        **files,
+    }
+
+    told = [each for each in every(given.items()) if each.code == "GPU1180"]
+    assert [each.severity for each in told].count("error") == errors
+
+
+def test_what_a_sample_does_not_say_of_a_condition_its_chart_does() -> None:
+    given = {
+        "chart/samples/cluster.yaml": OF_EKSCTL,
+        "chart/Chart.yaml": SPEECH,
+        "chart/values.yaml": NO_OPERATOR,
+        "chart/samples/small.yaml": "gpu-operator:\n  driver: {enabled: true}\n",
+    }
+
+    assert not [each for each in every(given.items()) if each.code == "GPU1180"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.rules.files import NOT_READ
-from eks_gpushare.lint.variants import MOST, agreed, variants
+from eks_gpushare.lint.variants import MOST, agreed, chosen_otherwise, variants
 
 
 def loose(number: int, **more: Any) -> Release:
@@ -83,3 +84,34 @@ def test_what_one_choice_says_holds_if_all_do_or_if_it_is_about_the_choice() -> 
     assert agreed([((a,), [one]), ((b,), [])]) == [one]  # of the documents that are chosen
     assert agreed([((a,), [one, other, unseen])]) == [one, other, unseen]
     assert agreed([((), [one, other, unseen]), ((), [unseen, one])]) == [one, unseen]
+
+
+@pytest.mark.parametrize(
+    ("second", "alone", "severities"),
+    [
+        ([], [], ["info"]),  # the other values are right
+        ([], ["one"], [None]),  # wrong by itself
+        (["two"], [], [None, None]),  # both are wrong
+    ],
+)
+def test_what_the_other_values_do_not_have_is_a_note(
+    second: list[str], alone: list[str], severities: list[str | None]
+) -> None:
+    places = Source("a", object()), Source("b", object())
+    a, b = (replace(loose(number), source=source) for number, source in enumerate(places))
+
+    def problems(source: Source, texts: list[str]) -> list[Problem]:
+        return [Problem(NOT_READ, source, (), text, "fix") for text in texts]
+
+    found = [((a,), problems(places[0], ["one"])), ((b,), problems(places[1], second))]
+    told = chosen_otherwise([a, b], found, lambda items: problems(items[0].source, alone))
+
+    judgements = [each for _, one in told for each in one if isinstance(each, Problem)]
+    assert [each.severity for each in judgements] == severities
+
+
+def test_what_is_about_no_values_is_told_as_it_is() -> None:
+    a, b = loose(1), loose(2)
+    found = [((a,), [Problem(NOT_READ, Source("it", object()), (), "one", "fix")]), ((b,), [])]
+
+    assert list(chosen_otherwise([a, b], found, lambda _: [])) == found

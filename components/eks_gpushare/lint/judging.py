@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.booted import booted
@@ -16,7 +17,7 @@ from eks_gpushare.lint.alternatives import alternatives, guides_with_options
 from eks_gpushare.lint.changed_pods import changed, changes_in
 from eks_gpushare.lint.node_classes import class_of, with_classes
 from eks_gpushare.lint.same_nodes import together
-from eks_gpushare.lint.variants import agreed, key_of, variants
+from eks_gpushare.lint.variants import agreed, chosen_otherwise, key_of, variants
 from eks_gpushare.manifests.document import Document
 
 if TYPE_CHECKING:
@@ -128,10 +129,15 @@ class Scoped:
         found: list[Judgement] = []
         for edge in self._edges:
             try:
-                found += agreed([(one.items, list(edge.look(one))) for one in chosen])
+                each = [(one.items, list(edge.look(one))) for one in chosen]
+                alone = partial(self._looked, edge)
+                found += agreed(chosen_otherwise(items, each, alone) if len(each) > 1 else each)
             except Exception as error:  # noqa: BLE001  (all others are looked for)
                 self.broken.append((error, edge))
         return found
+
+    def _looked(self, edge: Edge, items: Sequence[Item]) -> Iterable[Judgement]:
+        return edge.look(Inventory(tuple(items), self._complete))
 
 
 def in_all_builds(found: Sequence[tuple[FileScope, list[Judgement]]]) -> list[Judgement]:

@@ -56,7 +56,11 @@ from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.nodes import MAX_ITEMS
 from eks_gpushare.manifests.readers.helm_values import HelmValuesReader, ValuesOf
 from eks_gpushare.manifests.readers.kubernetes import configurations_within, policies
-from eks_gpushare.manifests.readers.subcharts import SubchartValuesReader, of_its_chart
+from eks_gpushare.manifests.readers.subcharts import (
+    SubchartValuesReader,
+    chart_above,
+    of_its_chart,
+)
 from eks_gpushare.manifests.texts import is_passed_over, read_texts, unreadable_character
 
 if TYPE_CHECKING:
@@ -239,7 +243,8 @@ class Reading:
             if (chart := self.charts.get(name)) is not None and not self._is_of_ones_own(file):
                 values = ValuesOf(chart)
                 return values if values.matches(document) else None
-            reader = SubchartValuesReader(self.subcharts.get(posixpath.dirname(name), ()))
+            above = chart_above(self.subcharts, name) or posixpath.dirname(name)
+            reader = SubchartValuesReader(self.subcharts.get(above, ()))
             if reader.matches(document):
                 return reader
         found = next((reader for reader in DOCUMENT_READERS if reader.matches(document)), None)

@@ -16,7 +16,7 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
@@ -111,6 +111,43 @@ def agreed(found: Iterable[tuple[Sequence[Item], Sequence[Judgement]]]) -> list[
             own = id(problem.source.document) in chosen
             counts[key] = counts.get(key, 0) + (len(found) if own else 1)
     return [problem for key, problem in kept.items() if counts[key] >= len(found)]
+
+
+def chosen_otherwise(
+    items: Sequence[Item],
+    found: Sequence[tuple[Sequence[Item], Sequence[Judgement]]],
+    alone: Callable[[Sequence[Item]], Iterable[Judgement]],
+) -> Iterator[tuple[Sequence[Item], list[Judgement]]]:
+    """The same, with as a note what other files hold against values where other values are right.
+
+    Whoever wrote several files of values for a chart chose one that fits the cluster, and which it
+    was they do not say. What is wrong within values by themselves is so whatever is chosen.
+
+    Args:
+        items: All items, whatever is chosen.
+        found: Each choice with what one check found with it.
+        alone: What the check finds in some items.
+    """
+    charts = {id(item.source.document): item.chart for item in items if is_loose(item)}
+    wrong = [
+        {(charts.get(id(each.source.document)), each.rule.id) for each in judgements}
+        for _, judgements in found
+    ]
+    for chosen, judgements in found:
+        told: list[Judgement] = []
+        for each in judgements:
+            document = each.source.document
+            chart = charts.get(id(document))
+            if (
+                isinstance(each, Problem)
+                and chart is not None
+                and any((chart, each.rule.id) not in others for others in wrong)
+            ):
+                own = [item for item in chosen if item.source.document is document]
+                if key_of(each) not in set(map(key_of, alone(own))):
+                    each = replace(each, severity="info")  # noqa: PLW2901
+            told.append(each)
+        yield chosen, told
 
 
 def key_of(judgement: Judgement) -> tuple[Any, ...]:

@@ -127,6 +127,8 @@ class HelmValuesReader:
             values = at(document.value, *path)
             if path and isinstance(values, dict):
                 # A chart that brings it along, and is not beside the file, goes by this.
+                if values.get("enabled") is False:
+                    continue
                 values = {key: value for key, value in values.items() if key != "enabled"}
             items.append(release(document, chart, values, path=path))
             inner += within_values(document, path)

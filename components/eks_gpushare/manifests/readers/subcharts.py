@@ -8,21 +8,22 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.catalog.chart_ages import chart_ages
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.catalog.chart_releases import chart_history
-from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.manifests.charts import chart_named, release, within_values
 from eks_gpushare.manifests.document import Read
+from eks_gpushare.manifests.folders import folders_above
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import Item
@@ -34,6 +35,9 @@ _NAMES: Final = ("Chart.yaml", "Chart.yml", "requirements.yaml")
 _OWN: Final = ("values.yaml", "values.yml")
 """What a chart is installed with if nothing else is said."""
 _OF_VALUES: Final = re.compile(r"values[-_.A-Za-z0-9]*\.ya?ml")
+_OF_YAML: Final = (".yaml", ".yml")
+_OF_HELM: Final = frozenset(("templates", "charts", "crds"))
+"""Folders of a chart in which no values for it lie."""
 _SEVERAL: Final = 2
 _VALUE: Final = re.compile(r"\.Values\.([A-Za-z0-9_]+)")
 _EXACT: Final = "0123456789v"
@@ -52,16 +56,20 @@ class Subchart(NamedTuple):
     tags: tuple[str, ...]
     is_decided: bool = True
     """Whether all files of values of the chart above agree on whether it is installed."""
+    defaults: Mapping[str, Any] = MappingProxyType({})
+    """The own values of the chart above, for what others do not say."""
 
     def is_on(self, values: Mapping[str, Any]) -> bool | None:
         """Whether values of the chart above install it; None where it is not known."""
         for place in self.conditions:
             given = at(values, *place)
+            given = at(self.defaults, *place) if given is None else given
             if given is UNKNOWN:
                 return None
             if isinstance(given, bool):
                 return given
-        tags = [at(values, "tags", tag) for tag in self.tags]
+        named = [(at(values, "tags", tag), at(self.defaults, "tags", tag)) for tag in self.tags]
+        tags = [default if given is None else given for given, default in named]
         known = [tag for tag in tags if isinstance(tag, bool)]
         return None if UNKNOWN in tags else any(known) if known else True
 
@@ -82,40 +90,60 @@ def subcharts(files: Iterable[GivenFile]) -> dict[str, tuple[Subchart, ...]]:
             listed = tuple(_listed(document))
             folder = posixpath.dirname(posixpath.normpath(file.name))
             found[folder] = (*found.get(folder, ()), *listed)
-    given = _values_of(files, {folder for folder, listed in found.items() if listed})
+    found = {folder: listed for folder, listed in found.items() if listed}
+    own, others = _values_of(files, found)
     return {
         folder: tuple(
-            each._replace(is_decided=len(set(map(each.is_on, given.get(folder, ())))) < _SEVERAL)
-            for each in listed
+            _decided(each, own.get(folder, {}), others.get(folder, ())) for each in listed
         )
         for folder, listed in found.items()
-        if listed
     }
+
+
+def _decided(
+    subchart: Subchart, own: Mapping[str, Any], others: Iterable[Mapping[str, Any]]
+) -> Subchart:
+    subchart = subchart._replace(defaults=own)
+    return subchart._replace(is_decided=len(set(map(subchart.is_on, (own, *others)))) < _SEVERAL)
+
+
+def chart_above(charts: Container[str], file: str) -> str | None:
+    """The folder of the chart that a file has values for: its own or, of an example, above.
+
+    Args:
+        charts: Folders of charts.
+        file: A normal path.
+    """
+    folder, name = posixpath.split(file)
+    if folder in charts:
+        return folder if _OF_VALUES.fullmatch(name) else None
+    for above in folders_above(folder):
+        if above in charts:
+            return above if name.endswith(_OF_YAML) else None
+        if posixpath.basename(above) in _OF_HELM:
+            return None
+    return None
 
 
 def _values_of(
-    files: Iterable[GivenFile], folders: Collection[str]
-) -> dict[str, list[Mapping[str, Any]]]:
-    """What charts can be installed with: each file of values over the chart's own, by folder."""
+    files: Iterable[GivenFile], charts: Container[str]
+) -> tuple[dict[str, Mapping[str, Any]], dict[str, list[Mapping[str, Any]]]]:
+    """What charts can be installed with, by their folders: their own values, and those of files."""
     own: dict[str, Mapping[str, Any]] = {}
     others: dict[str, list[Mapping[str, Any]]] = {}
     for file in files:
-        folder, name = posixpath.split(posixpath.normpath(file.name))
-        if folder in folders and _OF_VALUES.fullmatch(name):
-            for document in read_texts(file.text, file.name).documents:
-                if not isinstance(document.value, dict):
-                    continue
-                if name in _OWN:
-                    own[folder] = document.value
-                else:
-                    others.setdefault(folder, []).append(document.value)
-    return {
-        folder: [
-            own.get(folder, {}),
-            *(merge_values(own.get(folder, {}), each) for each in others.get(folder, ())),
-        ]
-        for folder in own.keys() | others.keys()
-    }
+        path = posixpath.normpath(file.name)
+        chart = chart_above(charts, path)
+        if chart is None:
+            continue
+        for document in read_texts(file.text, file.name).documents:
+            if not isinstance(document.value, dict) or "apiVersion" in document.value:
+                continue
+            if posixpath.relpath(path, chart) in _OWN:
+                own[chart] = document.value
+            else:
+                others.setdefault(chart, []).append(document.value)
+    return own, others
 
 
 def chart_versions(files: Iterable[GivenFile]) -> dict[str, str]:
