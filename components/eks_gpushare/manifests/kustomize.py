@@ -239,7 +239,7 @@ class Kustomizations:
         for file in sorted(self.contents[name] - self.patch_files):
             each = self._by_file.get(file)
             if each is not None:
-                made = list(generated(each.value, partial(self.content, file)))
+                made: list[Any] = list(generated(each.value, partial(self.content, file)))
                 owners = [file]
             else:
                 made = [one.value for one in read_texts(self._texts[file], file).documents]

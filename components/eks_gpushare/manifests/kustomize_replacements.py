@@ -123,9 +123,9 @@ def _filled(value: Any, steps: Sequence[str], filled: Any, options: Any) -> Any:
         value, keys = {**(value or {}), step: None}, [step]
     if not isinstance(value, dict | list):
         return value
-    made = value.copy()
+    made: Any = value.copy()
     for key in keys:
-        made[key] = _filled(value[key], rest, filled, options)
+        made[key] = _filled(made[key], rest, filled, options)
     return made
 
 
