@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.inventory.values import at, has_unknown, items
 from eks_gpushare.manifests.folders import those_meant
 from eks_gpushare.manifests.kustomize_charts import values_files
-from eks_gpushare.manifests.kustomize_generators import generated, generated_from, with_contents
+from eks_gpushare.manifests.kustomize_generators import (
+    configured_by,
+    generated,
+    generated_from,
+    with_contents,
+)
 from eks_gpushare.manifests.kustomize_labels import with_labels
 from eks_gpushare.manifests.kustomize_patches import Patch, is_for, with_its_name, written_patches
 from eks_gpushare.manifests.kustomize_replacements import with_replacements
@@ -285,6 +290,10 @@ class Kustomizations:
             for chain in self._chains(owners, top) if top in above else ():
                 is_changed = is_object and file not in self._by_file
                 value = self._along(document.value, chain) if is_changed else document.value
+                if file in self._by_file and at(value, "configMapGenerator"):
+                    built = sorted(self.contents[top] & self._by_file.keys())
+                    made = ((self._by_file[one].value, partial(self.content, one)) for one in built)
+                    value = {**value, "configurations": configured_by(made)}
                 may = document.editable and value is document.value
                 found.append(replace(document, value=value, editable=may, build=top))
         return found or [document]

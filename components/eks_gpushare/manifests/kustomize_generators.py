@@ -1,5 +1,7 @@
 """ConfigMaps that kustomizations make of files, of lines of variables and of literals.
 
+And files of configurations, by which references to their names are corrected.
+
 Source: https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/configmapgenerator/
 (November 2026).
 """
@@ -13,14 +15,32 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.manifests.kustomize_charts import with_files
+from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from eks_gpushare.manifests.document import Document
 
     # The text of a file that a kustomization names; None where it is not given.
     Content = Callable[[str], str | None]
+
+
+def configured_by(built: Iterable[tuple[Any, Content]]) -> list[Any]:
+    """What kustomizations have in their files of configurations; names of what is not given.
+
+    By a `nameReference` references are corrected in more fields than Kustomize itself knows of.
+
+    Args:
+        built: All that are built together, each with the texts of files that it names.
+    """
+    found: list[Any] = []
+    for value, content in built:
+        for named in items(at(value, "configurations")):
+            text_of = content(named) if isinstance(named, str) else None
+            documents = [] if text_of is None else read_texts(text_of, str(named)).documents
+            found += [each.value for each in documents] or [named]
+    return found
 
 
 def generated_from(value: Any) -> Iterator[str]:
