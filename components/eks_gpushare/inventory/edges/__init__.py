@@ -17,6 +17,7 @@ from eks_gpushare.inventory.edges import (
     drains,
     drivers,
     engines,
+    given_layouts,
     hami,
     landing,
     launches,
@@ -42,6 +43,6 @@ if TYPE_CHECKING:
 EDGES: tuple[Edge, ...] = edges_in(
     *(daemonsets, landing, amounts, configs, mounts, mig, promises),
     *(quotas, tenants, mps, drivers, engines, hami, budgets, pointers, drains, unseen, untold),
-    *(claims, node_types, pinned, launches, queues, priorities, config_keys),
+    *(claims, node_types, pinned, launches, queues, priorities, config_keys, given_layouts),
 )
 """Every check."""
