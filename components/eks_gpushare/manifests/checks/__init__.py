@@ -84,6 +84,7 @@ from eks_gpushare.manifests.checks.scheduling import (
     default_queue,
     gangs,
     hami,
+    named_profiles,
     other_schedulers,
     queues,
     volcano,
@@ -128,7 +129,7 @@ CHECKS: tuple[Edge, ...] = edges_in(
         idle_sharing,
         joined_clusters,
     ),
-    *(labels_before_nodes,),
+    *(labels_before_nodes, named_profiles),
     *(
         max_pods,
         moved_pods,
