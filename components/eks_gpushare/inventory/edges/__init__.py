@@ -18,6 +18,7 @@ from eks_gpushare.inventory.edges import (
     drivers,
     engines,
     given_layouts,
+    given_taints,
     hami,
     landing,
     launches,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 EDGES: tuple[Edge, ...] = edges_in(
     *(daemonsets, landing, amounts, configs, mounts, mig, promises),
     *(quotas, tenants, mps, drivers, engines, hami, budgets, pointers, drains, unseen, untold),
-    *(claims, node_types, pinned, launches, queues, priorities, config_keys, given_layouts),
+    *(claims, node_types, pinned, launches, queues, priorities, config_keys),
+    *(given_layouts, given_taints),
 )
 """Every check."""
