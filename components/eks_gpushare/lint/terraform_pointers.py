@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import (
     AKS_POOL,
     CLUSTER_VERSION,
+    GKE_POOL,
     NODE_ROLE,
     OTHER_NODES,
     SERVICE_QUOTA,
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import NodeSet
     from eks_gpushare.inventory.source import Source
 
+_MAKES_NODES: Final = ("enable_autopilot", "cluster_autoscaling", "node_pool", "node_config")
+"""By which a cluster of Google's has nodes beside those of pools, or may make some."""
+
 
 def pointers(source: Source, kind: str, given: Any) -> Iterator[Pointer]:
     """What stands for a resource.
@@ -36,6 +40,10 @@ def pointers(source: Source, kind: str, given: Any) -> Iterator[Pointer]:
     match kind:
         case "azurerm_kubernetes_cluster_node_pool":
             yield Pointer(source=source, kind=AKS_POOL, name=source.name, spec=given)
+        case "google_container_node_pool":
+            yield Pointer(source=source, kind=GKE_POOL, name=source.name, spec=given)
+        case "google_container_cluster" if any(at(given, each) for each in _MAKES_NODES):
+            yield Pointer(source=source, kind=OTHER_NODES, name=source.name)
         case "aws_servicequotas_service_quota":
             name = text(at(given, "quota_code"))
             yield Pointer(source=source, kind=SERVICE_QUOTA, name=name, spec=given)

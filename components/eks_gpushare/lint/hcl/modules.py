@@ -36,6 +36,8 @@ _OF_INTEREST: Final = (
     *("aws_eks_", "aws_launch_", "aws_autoscaling_group", "aws_iam_role"),
     *("helm_", "kubernetes_", "kubectl_", "aws_servicequotas_service_quota"),
     "azurerm_kubernetes_cluster_node_pool",
+    "google_container_cluster",
+    "google_container_node_pool",
 )
 """What types of resources begin with that have to do with nodes, charts and objects."""
 _MOST_DEPTH: Final = 12

@@ -36,6 +36,7 @@ from eks_gpushare.manifests.checks.nodes import (
     cut_short,
     discovered_groups,
     fargate,
+    gke_shares,
     group_labels,
     groups_of_eks,
     idle_sharing,
@@ -129,7 +130,7 @@ CHECKS: tuple[Edge, ...] = edges_in(
         idle_sharing,
         joined_clusters,
     ),
-    *(labels_before_nodes, named_profiles),
+    *(gke_shares, labels_before_nodes, named_profiles),
     *(
         max_pods,
         moved_pods,
