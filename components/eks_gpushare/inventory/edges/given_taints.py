@@ -15,10 +15,11 @@ from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import offers
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.items import NodeSet
+from eks_gpushare.inventory.matching import is_tolerated
 from eks_gpushare.inventory.nodes import NVIDIA
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.scheduling import is_tolerated, keeping_off
+from eks_gpushare.inventory.scheduling import keeping_off
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items
 from eks_gpushare.inventory.wording import at_start
@@ -74,9 +75,10 @@ def _worker(inventory: Inventory, cluster: str) -> Daemon | None:
     if len(plugins) != 1 or len(workers) != 1 or plugins[0].item is not workers[0].item:
         return None
     (plugin,), (worker,) = plugins, workers
+    values = getattr(plugin.item, "values", UNKNOWN)
     if plugin.chart != PLUGIN_CHART or worker.is_on is not True or is_guide(worker.source.file):
         return None
-    own_terms = at(plugin.item.values, "affinity") is None
+    own_terms = at(values, "affinity") is None
     return worker if own_terms and not has_unknown(worker.spec) else None
 
 

@@ -86,8 +86,9 @@ def _configs(inventory: Inventory, cluster: str) -> Configs | None:
     if len(plugins) != 1 or not isinstance(plugins[0].item, Release):
         return None
     found = configs_of(inventory, plugins[0].item)
-    is_known = found is not None and found.documents is not UNKNOWN and found.is_there
-    return found if is_known and not has_unknown(found.documents) else None
+    if found is None or not found.is_there or has_unknown(found.documents):
+        return None
+    return found
 
 
 def _given(inventory: Inventory, cluster: str) -> frozenset[str]:
