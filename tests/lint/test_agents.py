@@ -34,7 +34,7 @@ machine:
     [
         ("node-label: [a=b, c]\n", {"a": "b", "c": ""}, []),
         ("node-label+: [a=b]\nnode-taint+: ['a:NoExecute']\n", {"a": "b"}, ["a:NoExecute"]),
-        ("node-taint: ['a/b=c:NoSchedule', bad]\n", {}, ["a/b=c:NoSchedule"]),
+        ("node-taint: ['a/b=c:NoSchedule', bad, ':NoSchedule']\n", {}, ["a/b=c:NoSchedule"]),
         ("rke2_config: {node-taint: ['a=b:NoSchedule'], token: x}\n", {}, ["a=b:NoSchedule"]),
         ("node-label: ['{{ a }}']\nnode-taint: ['a:NoSchedule']\n", UNKNOWN, ["a:NoSchedule"]),
         ("node-label: [a=b]\nnode-taint: ['{{ taint }}']\n", {"a": "b"}, UNKNOWN),
@@ -52,7 +52,7 @@ machine:
     ],
 )
 def test_labels_and_taints_of_a_node(text: str, labels: Any, taints: Any) -> None:
-    (only,) = nodes(text)
+    (only,) = nodes(text, "ansible/group_vars/gpu.yml")
 
     assert (only.provisioner, only.source.name) == ("byHand", "the node of group_vars/gpu.yml")
     assert only.labels == labels
@@ -114,7 +114,9 @@ def said(agent: str, values: str = FOUND, more: str = "", **named: str) -> list[
         "config.yaml": agent,
         **{name.replace("__", "."): text for name, text in named.items()},
     }
-    return [each for each in found(files.items()) if each.code == "GPU1100"]
+    told = found(files.items())
+    assert "GPU012" not in {each.code for each in told}
+    return [each for each in told if each.code == "GPU1100"]
 
 
 def test_a_taint_of_another_value_keeps_the_charts_nfd_off() -> None:
@@ -148,6 +150,7 @@ TOLERATES = "nfd: {worker: {tolerations: [{operator: Exists}]}}\n"
         (TAINT.replace("'nvidia", "'{{ prefix }}nvidia"), FOUND, "", 0),
         (TAINT.replace("]", ", 'nvidia.com/gpu=reserved:NoSchedule']"), FOUND, "", 1),
         (TAINT, "{}\n", "", 0),
+        (TAINT, "gfd: {enabled: $FOUND}\n", "", 0),
         (TAINT, FOUND + TOLERATES, "", 0),
         (TAINT, FOUND + "nfd: {worker: {tolerations: $OURS}}\n", "", 0),
         (TAINT, FOUND + "affinity: {nodeAffinity: {}}\n", "", 0),
@@ -173,3 +176,20 @@ managedNodeGroups: [{name: gpu, instanceType: g5.xlarge}]
 
     assert "config.yaml" not in str(said(TAINT, group__yaml=group))
     assert said(TAINT, install__sh="helm install gpu-operator nvidia/gpu-operator\n") == []
+
+
+def test_neither_of_a_guides_nodes_nor_of_its_charts() -> None:
+    guide = f"# Taints\n```sh\n{BY_HAND}```\n"
+    inline = INSTALL.replace("-f values.yaml", "--set gfd.enabled=true")
+    shown = f"# The chart\n```sh\n{inline}```\n"
+
+    assert said("{}\n", README__md=guide) == []
+    assert said(TAINT, "{}\n", install__sh="", README__md=shown) == []
+    assert len(said(TAINT, "{}\n", install__sh=inline)) == 1
+
+
+def test_the_operators_own_nfd_is_another() -> None:
+    values = "node-feature-discovery: {worker: {tolerations: [{key: other}]}}\n"
+    install = "helm install gpu-operator nvidia/gpu-operator --version v25.3.4 -f values.yaml\n"
+
+    assert said(TAINT, values, install__sh=install) == []

@@ -75,6 +75,23 @@ def test_a_number_that_no_pool_has() -> None:
     )
 
 
+BARE = """\
+variable "config" {}
+resource "google_container_node_pool" "bare" {
+  dynamic "node_config" {
+    for_each = var.config
+    content { machine_type = node_config.value }
+  }
+}
+"""
+DOUBLE = """\
+resource "google_container_node_pool" "double" {
+  node_config {
+    guest_accelerator { type = "nvidia-l4" }
+    guest_accelerator { type = "nvidia-l4" }
+  }
+}
+"""
 MORE = 'resource "google_container_cluster" "main" {\n  KEY\n}\n'
 TWO = pool() + pool("4", name="more")
 
@@ -98,6 +115,8 @@ TWO = pool() + pool("4", name="more")
         (pool() + pool("var.clients", name="more"), pod(clients="4"), 0),
         (pool() + 'variable "clients" {}\n' + pool("var.clients", name="b"), pod(clients="4"), 0),
         (CPU, pod(clients="4"), 0),
+        (pool() + BARE, pod(clients="4"), 0),
+        (pool() + DOUBLE, pod(clients="4"), 0),
         (pool() + MORE.replace("KEY", "enable_autopilot = true"), pod(clients="4"), 0),
         (pool() + MORE.replace("KEY", "cluster_autoscaling { a = 1 }"), pod(clients="4"), 0),
         (pool() + MORE.replace("KEY", 'node_pool { name = "a" }'), pod(clients="4"), 0),

@@ -11,6 +11,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.files import GivenFile
 from eks_gpushare.manifests.kustomize import Kustomizations
+from eks_gpushare.manifests.kustomize_generators import generated_from, with_contents
 from eks_gpushare.manifests.kustomize_replacements import steps_of, with_replacements
 from eks_gpushare.manifests.texts import read_texts
 
@@ -20,6 +21,7 @@ APP = {
     "metadata": {"name": "app", "annotations": {"a.b/c": "1"}},
     "spec": {
         "replicas": 1,
+        "minReadySeconds": 2,
         "template": {
             "spec": {
                 "nodeSelector": {"pool": "x"},
@@ -70,6 +72,7 @@ def at_path(value: Any, *path: Any) -> Any:
 
 
 CONTAINERS = ("spec", "template", "spec", "containers")
+OWN_COUNT = "{kind: Deployment, fieldPath: spec.replicas}"
 SELECTOR = ("spec", "template", "spec", "nodeSelector")
 
 
@@ -81,6 +84,15 @@ SELECTOR = ("spec", "template", "spec", "nodeSelector")
         (POOL, "{kind: ConfigMap, name: par}", "{}", (*SELECTOR, "pool"), "par"),
         ("spec.replicas", of("n"), "{}", ("spec", "replicas"), 3),
         ("spec.replicas", of("pool"), "{}", ("spec", "replicas"), "y"),
+        ("spec.minReadySeconds", OWN_COUNT, "{}", ("spec", "minReadySeconds"), 1),
+        (POOL, of("image", ", options: {delimiter: ':'}"), "{}", (*SELECTOR, "pool"), "q/z"),
+        (
+            f"{IMAGES}.0.image",
+            of("pool"),
+            "{delimiter: ':', index: 2}",
+            (*CONTAINERS, 0, "image"),
+            "r/one:1:y",
+        ),
         (f"{IMAGES}.[name=two].image", of("image"), "{}", (*CONTAINERS, 1, "image"), "q/z:9"),
         (f"{IMAGES}.[name=two].image", of("image"), "{}", (*CONTAINERS, 0, "image"), "r/one:1"),
         (f"{IMAGES}.*.image", of("image"), "{}", (*CONTAINERS, 0, "image"), "q/z:9"),
@@ -153,6 +165,53 @@ def test_what_is_rejected_is_left_as_it_is() -> None:
     assert value == APP
 
 
+def test_a_target_says_what_it_selects() -> None:
+    target = f"{{fieldPaths: [{POOL}]}}"
+    value = built(
+        [*PARAMETERS, "replacements:", f"- source: {of('pool')}", f"  targets: [{target}]"]
+    )
+
+    assert value == APP
+
+
+@pytest.mark.parametrize(
+    ("generator", "space", "pool"),
+    [
+        ("{name: par, literals: [pool=y]}", "", "y"),
+        ("{name: par, namespace: a, literals: [pool=y]}", "", UNKNOWN),
+        ("{name: par, namespace: gpu, literals: [pool=y]}", "", "y"),
+        ("{name: par, literals: [pool=y]}", "namespace: gpu", "y"),
+        ("{name: par, literals: [pool=y]}", "namespace: a", UNKNOWN),
+        ("{name: par, files: [missing.txt], literals: [pool=y]}", "", UNKNOWN),
+        ("{name: par, files: [pool=there.txt]}", "", "of a file"),
+    ],
+)
+def test_what_generators_make_is_a_source(generator: str, space: str, pool: Any) -> None:
+    where = ", namespace: gpu" if "amespace" in f"{generator}{space}" else ""
+    value = built(
+        [
+            space,
+            f"configMapGenerator: [{generator}]",
+            "replacements:",
+            f"- source: {{kind: ConfigMap, name: par, fieldPath: data.pool{where}}}",
+            f"  {REPLACEMENT[1]}",
+        ],
+        {"there.txt": "of a file"},
+    )
+
+    assert at_path(value, *SELECTOR, "pool") == pool
+
+
+def test_a_kustomization_with_files_in_it_is_not_edited() -> None:
+    text = "configMapGenerator: [{name: a, files: [b.txt]}]\nsecretGenerator: [{envs: [c, 1]}]\n"
+    (document,) = read_texts(text, "kustomization.yaml").documents
+    made = with_contents(document, {"b.txt": "inner"}.get)
+
+    assert (document.editable, made.editable) == (True, False)
+    assert made.value["configMapGenerator"][0]["literals"] == ["b.txt=inner"]
+    assert list(generated_from(document.value)) == ["b.txt", "c"]
+
+
 def test_a_value_may_be_written_in_place_of_a_source() -> None:
     each = {
         "sourceValue": "w",
@@ -215,6 +274,7 @@ def test_a_file_of_replacements_is_one_or_a_list(text: str) -> None:
     ("variables", "pool"),
     [
         ({"par.env": "# pool=no\n\npool=of-a-file\nALONE\n"}, "of-a-file"),
+        ({"par.env": "pool\n"}, UNKNOWN),
         ({}, UNKNOWN),
     ],
 )

@@ -62,10 +62,13 @@ spec:
 def said(*files: str, **named: str) -> list[Any]:
     given = [(f"{number}.yaml", text) for number, text in enumerate(files)]
     given += [(name.replace("__", "."), text) for name, text in named.items()]
-    return [each for each in found(given) if each.code == "GPU1260"]
+    told = found(given)
+    assert "GPU012" not in {each.code for each in told}
+    return [each for each in told if each.code == "GPU1260"]
 
 
 ANY = "apiVersion: v1\nkind: Node\nmetadata: {name: any, labels: $ALL}\n"
+EXPORTER = release().replace("nvidia-device-plugin", "dcgm-exporter")
 A10 = release(a10_four=shares())
 
 
@@ -103,6 +106,10 @@ def test_nodes_that_are_called_so_are_shared() -> None:
         ((release(h100=shares()), node("h100"), flavor("NVIDIA-H100-80GB-HBM3")), 1),
         ((release(a100=shares()), node("a100"), flavor("NVIDIA-A100-SXM4-40GB")), 1),
         ((release(four=shares()), node("four"), flavor()), 0),
+        ((A10, EXPORTER, node("a10-four"), flavor()), 1),
+        ((A10.replace("values: {", "values: $ALL #{"), node("a10-four"), flavor()), 0),
+        ((A10.replace(f"'{shares()}'", "$DOCUMENT"), node("a10-four"), flavor()), 0),
+        ((A10.replace("config: {", "other: {"), node("a10-four"), flavor()), 0),
         ((release(quadro=shares()), node("quadro"), flavor("Quadro-RTX-6000")), 0),
         ((A10, A10.replace("name: plugin", "name: second"), node("a10-four"), flavor()), 0),
         ((node("a10-four"), flavor()), 0),

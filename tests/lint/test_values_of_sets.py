@@ -171,3 +171,10 @@ def test_what_a_file_may_name_of_others() -> None:
     assert patterns_named(GivenFile("README.md", text)) == []
     assert patterns_named(GivenFile("a.yaml", text.replace("ApplicationSet", "Other"))) == []
     assert patterns_named(GivenFile("a.yaml", "kind: Application\n")) == []
+
+
+def test_a_release_of_flux_names_files_from_a_top() -> None:
+    spec = "{chart: {spec: {chart: ./a, valuesFiles: [./x/y.yaml, z.yaml]}}}"
+    release = GivenFile("a.yaml", f"kind: HelmRelease\nspec: {spec}\n")
+
+    assert patterns_named(release) == ["x/y.yaml", "z.yaml"]

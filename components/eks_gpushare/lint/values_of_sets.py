@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     from eks_gpushare.manifests.document import Document
     from eks_gpushare.manifests.files import GivenFile
 
-_TOP: Final = re.compile(r"\$[A-Za-z0-9_-]+/")
+_TOP: Final = re.compile(r"^\$[A-Za-z0-9_-]+/")
 """What begins a path from the top of another source's repository."""
-_BEGINNING: Final = re.compile(r"(?:\$[A-Za-z0-9_-]+/|/|\.{1,2}/)*")
+_BEGINNING: Final = re.compile(r"^(?:\$[A-Za-z0-9_-]+/|/|\.{1,2}/)*")
 """What begins a path from wherever it is."""
 _INSTALLS: Final = re.compile(r"kind:\s*[\"']?(?:Application|ApplicationSet|HelmRelease)\b")
+_SET: Final = re.compile(r"kind:\s*[\"']?ApplicationSet\b")
 _CLOSE: Final = 0.8
 
 
@@ -66,7 +67,7 @@ def patterns_named(file: GivenFile) -> list[str]:
     for document in read_texts(file.text, file.name).documents:
         for place, _ in _texts(document.value, ()):
             if place[-2:-1] in (("valueFiles",), ("valuesFiles",)) or place[-3:-2] == ("files",):
-                found.append(_BEGINNING.sub("", _glob(document.raw(place) or ""), count=1))
+                found.append(_BEGINNING.sub("", _glob(document.raw(place) or "")))
     return list(dict.fromkeys(filter(None, found)))
 
 
@@ -113,7 +114,7 @@ def missing_of_sets(texts: Mapping[str, str]) -> Iterator[Problem]:
             and those_meant([_glob(each.pattern)])(posixpath.normpath(path))
         ]
         names = {posixpath.basename(path): path for path in meant}
-        near = get_close_matches(posixpath.basename(each.path), names, 1, _CLOSE)
+        near = get_close_matches(posixpath.basename(each.path), names, cutoff=_CLOSE)
         if near and (id(each.document), each.path) not in said:
             said.add((id(each.document), each.path))
             yield _problem(each, near[0])
@@ -150,7 +151,7 @@ def _any(tail: str, texts: Collection[str]) -> list[str]:
 
 def _named(texts: Mapping[str, str]) -> Iterator[_Named]:
     for name, text in texts.items():
-        if "ApplicationSet" in text and "valueFiles" in text and not is_guide(name):
+        if _SET.search(text):
             for document in read_texts(text, name).documents:
                 if is_set(document.value):
                     yield from _of_set(document, texts)
@@ -181,8 +182,8 @@ def _of_set(document: Document, texts: Mapping[str, str]) -> Iterator[_Named]:
                         document,
                         (*helm, "valueFiles", index),
                         next((found for each in where if (found := _known(each, values))), ""),
-                        posixpath.normpath(_TOP.sub("", path, count=1)),
-                        posixpath.normpath(_TOP.sub("", pattern, count=1)),
+                        posixpath.normpath(_TOP.sub("", path)),
+                        posixpath.normpath(_TOP.sub("", pattern)),
                         chart_named(_known(document.raw((*TEMPLATE, *place, "chart")), values))
                         is not None,
                         at(source, "helm", "ignoreMissingValueFiles") is True,

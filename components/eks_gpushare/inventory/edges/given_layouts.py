@@ -40,7 +40,7 @@ def given_layouts(inventory: Inventory) -> Iterator[Judgement]:
             continue  # of nodes that are declared it is told by what they have
         layouts = _layouts(inventory, managers[0])
         given = _given(inventory, managers[0])
-        if not given or not given <= layouts.keys():
+        if not given or given - layouts.keys():
             continue
         have = set[str]().union(*(layouts[name] for name in given))
         for workload, requests in gpu_workloads(inventory, cluster):
@@ -81,15 +81,11 @@ def _layouts(inventory: Inventory, manager: Release) -> dict[str, set[str]]:
 
 def _given(inventory: Inventory, manager: Release) -> set[str]:
     """The layouts that nodes get; none where not all are known, or a guide shows how it is done."""
-    labelled = [
-        nodes
-        for nodes in inventory.of(NodeSet, manager.cluster)
-        if nodes.labels is UNKNOWN or MIG_CONFIG_LABEL in nodes.labels
-    ]
+    every = inventory.of(NodeSet, manager.cluster)
+    names = [text(at(each.labels, MIG_CONFIG_LABEL)) for each in every]
     default = text(at(manager.values, "migManager", "config", "default"))
-    names = [text(at(each.labels, MIG_CONFIG_LABEL)) for each in labelled]
-    if not labelled or UNKNOWN in (default, *names):
-        return set()
-    if any(is_guide(each.source.file) for each in labelled):
+    labelled = [each for each, name in zip(every, names, strict=True) if name]
+    shown = any(is_guide(each.source.file) for each in labelled)
+    if not labelled or shown or UNKNOWN in (default, *names):
         return set()
     return {str(name) for name in (default, *names) if name}

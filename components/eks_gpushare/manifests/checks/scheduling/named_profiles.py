@@ -93,15 +93,12 @@ def _configs(inventory: Inventory, cluster: str) -> Configs | None:
 
 def _given(inventory: Inventory, cluster: str) -> frozenset[str]:
     """Keys that nodes get by a label; none where not all are known, or a guide shows how."""
-    nodes = [
-        each
-        for each in inventory.of(NodeSet, cluster)
-        if each.labels is UNKNOWN or CONFIG_LABEL in each.labels
-    ]
+    nodes = inventory.of(NodeSet, cluster)
     keys = [at(each.labels, CONFIG_LABEL) for each in nodes]
-    if UNKNOWN in keys or any(is_guide(each.source.file) for each in nodes):
-        return frozenset()
-    return frozenset(str(text(key)) for key in keys)
+    shown = any(
+        is_guide(each.source.file) for each, key in zip(nodes, keys, strict=True) if key is not None
+    )
+    return frozenset() if shown or UNKNOWN in keys else frozenset(str(text(key)) for key in keys)
 
 
 def _shared_by(configs: Configs, given: frozenset[str], product: str) -> str:
