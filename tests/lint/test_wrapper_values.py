@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from linted import found, said
+from linted import found, found_in_parts, said
 
 from eks_gpushare.lint import wrapper_values
 
@@ -304,3 +304,15 @@ def test_files_that_are_right_or_several_are_left() -> None:
     assert "GPU1034" not in said({**files, "envs/prod.yaml": "gpus: {driver: {enabled: false}}"})
     assert "GPU1034" in said({**files, "envs/prod.yaml": ABOVE})
     assert "GPU1034" not in said({**files, "envs/prod.yaml": ABOVE, "old/prod.yaml": ABOVE})
+
+
+def test_so_where_files_are_read_part_by_part(tmp_path: Path) -> None:
+    files = {
+        "charts/gpus/Chart.yaml": ALIAS,
+        "charts/gpus/values.yaml": "gpus: {driver: {enabled: true}}\n",
+        "charts/gpus/templates/a.yaml": "a: b\n",
+        "envs/prod.yaml": ABOVE,
+        "deploy/a.yaml": APPLICATION.replace("HELM", UP).replace("PATH", "charts/gpus"),
+    }
+
+    assert "GPU1034" in {each.code for each in found_in_parts(tmp_path, files)}

@@ -139,7 +139,7 @@ class Links:
             named = tuple(f"/{tail}" for tail in tails)
             joined.join((file, *(each for each in self._files if f"/{each}".endswith(named))))
         by_name: dict[str, list[str]] = {}
-        for each in self._files if self._patterns else ():
+        for each in self._files:
             by_name.setdefault(posixpath.basename(each), []).append(each)
         for file, patterns in self._patterns.items():
             for pattern in patterns:

@@ -250,7 +250,7 @@ class Kustomizations:
                 made = [one.value for one in read_texts(self._texts[file], file).documents]
                 owners = self._owners.get(file, [])
             for value in made if owners else ():
-                if isinstance(value, dict) and "kind" in value:
+                if at(value, "kind") is not None:
                     found += [self._along(value, chain) for chain in self._chains(owners, name)]
         self._asked.discard(name)
         return [value for value in found if is_for(Patch(None, source, ()), value)]
