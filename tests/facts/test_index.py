@@ -104,19 +104,24 @@ def test_names_mean_each_other() -> None:
             assert {each for _, each in named(fact)} <= names_of(name)
 
 
-def _are_alike(one: Rule, other: Rule) -> bool:
-    matcher = difflib.SequenceMatcher(None, one.title, other.title)
-    quick = matcher.real_quick_ratio() >= LEAST and matcher.quick_ratio() >= LEAST
-    return (quick and matcher.ratio() >= LEAST) or one.why == other.why
+def _are_alike(one: Rule, other: Rule, titles: difflib.SequenceMatcher[str]) -> bool:
+    """Whether two rules read alike; `titles` has the title of `other`, which takes it a while."""
+    if one.why == other.why:
+        return True
+    titles.set_seq1(one.title)
+    quick = titles.real_quick_ratio() >= LEAST and titles.quick_ratio() >= LEAST
+    return quick and titles.ratio() >= LEAST
 
 
 def _twins() -> set[frozenset[str]]:
     """Rules of two fronts that read as one fact and are not names of one."""
     found: set[frozenset[str]] = set()
+    titles = difflib.SequenceMatcher()
     for (_, first), (_, second) in combinations(SAID.items(), 2):
-        for one in first.values():
-            for other in second.values():
-                if other.id not in names_of(one.id) and _are_alike(one, other):
+        for other in second.values():
+            titles.set_seq2(other.title)
+            for one in first.values():
+                if other.id not in names_of(one.id) and _are_alike(one, other, titles):
                     found.add(frozenset((one.id, other.id)))
     return found
 

@@ -803,3 +803,171 @@ def test_what_a_sample_does_not_say_of_a_condition_its_chart_does() -> None:
     }
 
     assert not [each for each in every(given.items()) if each.code == "GPU1180"]
+
+
+RENDERS = (
+    "helm template nvdp nvidia-device-plugin --namespace kube-system"
+    " --repo https://nvidia.github.io/k8s-device-plugin"
+)
+MANIFEST = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: nvidia-device-plugin, namespace: kube-system}
+spec:
+  selector: {matchLabels: {app: plugin}}
+  template:
+    metadata: {labels: {app: plugin}}
+    spec:
+      containers:
+        - {name: plugin, image: "nvcr.io/nvidia/k8s-device-plugin:v0.17.4"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "is_error"),
+    [
+        (" > plugin.yaml", False),
+        (" | grep -v helm.sh/chart | grep -v managed-by > plugin.yaml", False),
+        (" --output-dir rendered", False),
+        (" | kubectl apply -f -", True),
+        (" | grep -v managed-by | kubectl apply -f -", True),
+        ("", True),
+        (" || exit 1", True),
+    ],
+)
+def test_what_a_script_renders_is_the_file_that_lies_there(end: str, *, is_error: bool) -> None:
+    given = {
+        "eks/cluster.yaml": OF_EKSCTL,
+        "eks/fetch.sh": f"#!/bin/sh\n{RENDERS}{end}\n",
+        "eks/plugin.yaml": MANIFEST,
+    }
+
+    assert ("error" in severities(given)) is is_error
+
+
+APPLICATION_SET = """\
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: NAME, namespace: argocd}
+spec:
+  generators: [GENERATOR]
+  template:
+    metadata: {name: "NAME-{{name}}"}
+    spec:
+      source: {repoURL: "https://example.com", chart: CHART, targetRevision: VERSION}
+      destination: {server: "{{server}}", namespace: gpu}
+"""
+OF_CLUSTERS = "{clusters: {selector: {%s}}}"
+MATRIX = "{matrix: {generators: [%s]}}"
+
+
+@pytest.mark.parametrize(
+    ("generators", "is_told"),
+    [
+        (
+            (
+                OF_CLUSTERS % "matchLabels: {operator: 'true'}",
+                OF_CLUSTERS % "matchExpressions: [{key: operator, operator: DoesNotExist}]",
+            ),
+            False,
+        ),
+        (("{clusters: {}}", OF_CLUSTERS % "matchLabels: {gpu: plugin}"), False),
+        (
+            (
+                "{clusters: {}}",
+                "{matrix: {generators: [{clusters: {selector: {matchLabels: {a: b}}}}]}}",
+            ),
+            False,
+        ),
+        (("{clusters: {}}", "{clusters: {}}"), True),
+        (
+            (
+                "{clusters: {}}",
+                OF_CLUSTERS % "matchLabels: {argocd.argoproj.io/secret-type: cluster}",
+            ),
+            True,
+        ),
+        (("{list: {elements: [{name: a, server: b}]}}", "{clusters: {}}"), True),
+    ],
+)
+def test_each_set_of_applications_may_have_clusters_of_its_own(
+    generators: tuple[str, str], *, is_told: bool
+) -> None:
+    charts = (("gpu-operator", "v25.10.0"), ("nvidia-device-plugin", "0.17.4"))
+    given = {
+        f"argocd/{chart}.yaml": APPLICATION_SET.replace("NAME", chart)
+        .replace("CHART", chart)
+        .replace("VERSION", version)
+        .replace("GENERATOR", generator)
+        for (chart, version), generator in zip(charts, generators, strict=True)
+    }
+
+    assert bool({"error", "warning"} & {*severities(given)}) is is_told
+
+
+QUEUES = """\
+variable "quota" {
+  default = 0
+}
+resource "kubernetes_manifest" "flavor" {
+  manifest = {
+    apiVersion = "kueue.x-k8s.io/v1beta1"
+    kind       = "ResourceFlavor"
+    metadata   = { name = "gpu" }
+  }
+}
+resource "kubernetes_manifest" "cluster_queue" {
+  manifest = {
+    apiVersion = "kueue.x-k8s.io/v1beta1"
+    kind       = "ClusterQueue"
+    metadata   = { name = "all" }
+    spec = {
+      namespaceSelector = {}
+      resourceGroups = [{
+        coveredResources = ["nvidia.com/gpu"]
+        flavors = [{
+          name      = "gpu"
+          resources = [{ name = "nvidia.com/gpu", nominalQuota = QUOTA }]
+        }]
+      }]
+    }
+  }
+}
+resource "kubernetes_manifest" "queue" {
+  manifest = {
+    apiVersion = "kueue.x-k8s.io/v1beta1"
+    kind       = "LocalQueue"
+    metadata   = { name = "team", namespace = "team" }
+    spec       = { clusterQueue = "all" }
+  }
+}
+resource "kubernetes_manifest" "job" {
+  manifest = {
+    apiVersion = "batch/v1"
+    kind       = "Job"
+    metadata = {
+      name      = "mesh"
+      namespace = "team"
+      labels    = { "kueue.x-k8s.io/queue-name" = "team" }
+    }
+    spec = { suspend = true, template = { spec = {
+      restartPolicy = "Never"
+      containers = [{
+        name      = "a"
+        image     = "b:1"
+        resources = { limits = { "nvidia.com/gpu" = 2 } }
+      }]
+    } } }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("quota", "severity"), [("var.quota", "info"), ("0", "info"), ("1", "error"), ("2", None)]
+)
+def test_a_quota_of_nothing_is_one_that_is_off(quota: str, severity: str | None) -> None:
+    given = {"main.tf": QUEUES.replace("QUOTA", quota)}
+
+    told = [each.severity for each in every(given.items()) if each.code == "GPU1244"]
+    assert told == ([severity] if severity else [])

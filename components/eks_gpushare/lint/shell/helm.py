@@ -73,8 +73,14 @@ _ITS_REPOSITORY: Final = re.compile(r"nvdp/(?:\S*/)?k8s-device-plugin")
 _SET: Final = ("set", "set-string", "set-json", "set-file", "set-literal")
 
 
-def helm_release(words: Sequence[Word], said: Said) -> None:
-    """Take what a `helm` command installs."""
+def helm_release(words: Sequence[Word], said: Said, *, to_file: bool = False) -> None:
+    """Take what a `helm` command installs.
+
+    Args:
+        words: The command.
+        said: What was found so far; this adds to it.
+        to_file: Whether its output is written to a file, which may be read here too.
+    """
     at = words[0].position
     line = sorted_words(words[1:], _SWITCHES, _SHORT)
     verb = line.plain[0].text if line.plain else ""
@@ -105,6 +111,7 @@ def helm_release(words: Sequence[Word], said: Said) -> None:
     called = "" if name is UNKNOWN or not name else f" {name}"
     document = placed_document(said.file, values, at, places)
     source = Source(f"the release{called} of {chart_name(chart)}", document)
+    source = source.optional() if _is_written(line, verb, to_file=to_file) else source
     said.judgements += not_there(chart, source, said, line.last("repo"))
     release = Release(
         source=source,
@@ -116,6 +123,11 @@ def helm_release(words: Sequence[Word], said: Said) -> None:
         over={} if seen else values,
     )
     said.releases[name, namespace] = release
+
+
+def _is_written(line: Line, verb: str, *, to_file: bool) -> bool:
+    """Whether a chart is rendered to a file and not installed, at least not by this."""
+    return verb == "template" and (to_file or line.has("output-dir"))
 
 
 def _in_one_way(before: Maybe[Mapping[str, Any]], values: dict[str, Any]) -> dict[str, Any]:

@@ -75,11 +75,17 @@ def read_commands(text: str, said: Said, line: int = 1, column: int = 1) -> None
         line: Line of the file at which it begins.
         column: Column of the file at which its first line begins.
     """
+    piped: Command | None = None
     for command in commands(text, said.variables, line, column):
         _take_heredoc(command, said)
         name = command.words[0].text.rpartition("/")[2] if command.words else ""
-        if name == "helm":
-            helm_release(command.words, said)
+        if piped is not None and not command.is_piped:
+            helm_release(piped.words, said, to_file=bool(command.writes))
+            piped = None
+        if name == "helm" and command.is_piped:
+            piped = command
+        elif name == "helm":
+            helm_release(command.words, said, to_file=bool(command.writes))
         elif name in {"kubectl", "oc", "k"}:
             kubectl(command.words, said)
         elif name in {"eksctl", "eksdemo", "aws"}:

@@ -21,6 +21,7 @@ from eks_gpushare.manifests.charts import (
     release,
     within_values,
 )
+from eks_gpushare.manifests.cluster_generators import of_some_clusters
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.kustomize import is_kustomization
 from eks_gpushare.manifests.readers.lists import is_raw
@@ -160,7 +161,8 @@ def _releases(document: Document) -> Iterator[tuple[Release, list[Document]]]:
         case "Application":
             yield from _argo(document, value, name, ("spec",))
         case "ApplicationSet":
-            yield from _argo(document, value, name, ("spec", "template", "spec"))
+            of_some = replace(document, is_optional=of_some_clusters(value))
+            yield from _argo(of_some, value, name, ("spec", "template", "spec"))
         case "HelmChartInflationGenerator":
             yield from _inflated(document, (), value)
         case _ if is_helmfile(value):

@@ -87,6 +87,8 @@ class Command:
     """File that its output goes to."""
     goes_on: bool = False
     """Whether the text adds to that file, whose name it may not tell, afterwards."""
+    is_piped: bool = False
+    """Whether its output goes to the command after it."""
 
 
 def known(text: str) -> Maybe[str]:
@@ -172,6 +174,8 @@ class _Scanner:
             elif char == "#":
                 self._run(_COMMENT)
             elif char in ";&|()":
+                is_pipe = char == "|" != self._text[self._at + 1 : self._at + 2]
+                self._command.is_piped = is_pipe
                 self._skip(1)  # of two of them the second ends a command without words
                 line.append(self._finish())
             elif not self._redirection():

@@ -23,7 +23,7 @@ from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.document import value_of
+from eks_gpushare.manifests.document import Document, value_of
 from eks_gpushare.manifests.kueue_counting import Counting, counting
 from eks_gpushare.manifests.plain import taints
 from eks_gpushare.manifests.pod_demand import demand_of
@@ -338,7 +338,14 @@ def quotas_of_flavors(inventory: Inventory) -> Iterator[Judgement]:
                         f"once, and {led.queue.source.name}, to which its queue {led.name} leads, "
                         f"has {float(most):g} of one flavor at most.",
                         "Ask for less at once, or raise nominalQuota or borrowingLimit.",
+                        None if most or not _is_of_a_program(led.queue) else "info",
                     )
+
+
+def _is_of_a_program(queue: Pointer) -> bool:
+    """Whether expressions say what it has: where that is nothing, it waits to be switched on."""
+    document = queue.source.document
+    return isinstance(document, Document) and document.origin is not None
 
 
 def _most(queue: Pointer, resource: str) -> Fraction | None:
