@@ -62,7 +62,7 @@ def test_a_chart_and_the_configurations_that_it_names(text: str) -> None:
     ("before", "after"),
     [
         ("- name: the plugin", "- name: the plugin\n  when: gpus | bool"),
-        ("- name: the configurations", "- name: the configurations\n  loop: [a, b]"),
+        ("- name: the configurations", "- name: the configurations\n  loop: '{{ names }}'"),
         ("    name: plugin", "    name: plugin\n    release_state: absent"),
         ("state: present", "state: absent"),
         ("kubernetes.core.helm:", "kubernetes.core.helm_info:"),
@@ -192,3 +192,121 @@ def test_blocks_have_an_end() -> None:
         (document,) = read_texts("[]", "main.yml").documents
         found = AnsibleReader().read(replace(document, value=[task])).inner
         assert len(found) == (depth < 6)
+
+
+LOOPED = """\
+- hosts: localhost
+  vars:
+    layouts: {ada: one, bea: two}
+    names: [ada, bea]
+    nested: [{name: ada, labels: {pool: one}}]
+    partly: [ada, "{{ other }}"]
+  tasks:
+    - kubernetes.core.k8s:
+        state: patched
+        kind: Node
+        name: "{{ NAME }}"
+        definition:
+          metadata:
+            labels: {pool: "VALUE", kinds: ["{{ NAME }}"]}
+      LOOP
+"""
+
+
+def nodes_of(loop: str, name: str, value: str) -> list[tuple[Any, Any]]:
+    """Names and labels of nodes that a task is known to label."""
+    text = LOOPED.replace("LOOP", loop).replace("NAME", name).replace("VALUE", value)
+    (document,) = read_texts(text, "play.yml").documents
+    found = AnsibleReader().read(document).inner
+    values = [each.value for each in found if not each.alone]
+    assert all((each["apiVersion"], each["kind"]) == ("v1", "Node") for each in values)
+    return [(each["metadata"]["name"], each["metadata"]["labels"]["pool"]) for each in values]
+
+
+BOTH = [("ada", "one"), ("bea", "two")]
+
+
+@pytest.mark.parametrize(
+    ("loop", "name", "value", "nodes"),
+    [
+        ('loop: "{{ layouts | dict2items }}"', "item.key", "{{ item.value }}", BOTH),
+        ('with_dict: "{{ layouts }}"', "item.key", "{{ item.value }}", BOTH),
+        ("with_dict: {ada: one, bea: two}", "item.key", "{{item.value}}", BOTH),
+        ('loop: "{{names}}"', "item", "of {{ item }}", [("ada", "of ada"), ("bea", "of bea")]),
+        ("with_items: [ada, bea]", "item", "all", [("ada", "all"), ("bea", "all")]),
+        ('loop: "{{ nested }}"', "item.name", "{{ item.labels.pool }}", [("ada", "one")]),
+        ('loop: "{{ nested }}"', "item.name", "{{ item.labels }}", [("ada", UNKNOWN)]),
+        ('loop: "{{ nested }}"', "item.other", "{{ other }}", [(UNKNOWN, UNKNOWN)]),
+        ('loop: "{{ names | sort }}"', "item", "all", []),
+        ('loop: "{{ layouts }}"', "item", "all", []),
+        ('loop: "{{ partly }}"', "item", "all", []),
+        ('loop: "{{ unknown }}"', "item", "all", []),
+        ("loop: []", "item", "all", []),
+        ("with_fileglob: [a]", "item", "all", []),
+        ("loop: [ada]\n      when: chosen", "item", "all", []),
+        ("loop: [ada]\n      until: done", "item", "all", []),
+        ("", "unknown", "all", [(UNKNOWN, "all")]),
+    ],
+)
+def test_a_loop_over_what_the_play_says_is_done_for_each(
+    loop: str, name: str, value: str, nodes: list[tuple[Any, Any]]
+) -> None:
+    assert nodes_of(loop, name, value) == nodes
+
+
+@pytest.mark.parametrize("key", ["context", "kubeconfig", "host"])
+def test_a_loop_over_clusters_is_not_followed(key: str) -> None:
+    loop = "loop: [ada, bea]"
+    each = f'kind: Node\n        {key}: "{{{{ item }}}}"'
+    text = LOOPED.replace("LOOP", loop).replace("kind: Node", each)
+    (document,) = read_texts(text, "play.yml").documents
+
+    assert all(found.alone for found in AnsibleReader().read(document).inner)
+
+
+def test_of_too_many_things_and_of_charts_a_loop_is_not_followed() -> None:
+    many = ", ".join(map(str, range(101)))
+    chart = "- {helm: {chart_ref: nvdp/nvidia-device-plugin, values: {}}, loop: [a, b]}\n"
+    (document,) = read_texts(chart, "tasks.yml").documents
+
+    assert len(nodes_of(f"loop: [{many[:-5]}]", "item", "all")) == 100
+    assert nodes_of(f"loop: [{many}]", "item", "all") == []
+    assert [bool(each.source.document.alone) for each in AnsibleReader().read(document).items] == [
+        True
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "made"),
+    [
+        ("kind: Node, name: a", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}),
+        ("kind: Node", {"apiVersion": "v1", "kind": "Node", "metadata": {}}),
+        (
+            "kind: Job, api_version: batch/v1, namespace: b, name: a",
+            {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a", "namespace": "b"}},
+        ),
+        ("name: a", {}),
+    ],
+)
+def test_a_part_of_an_object_has_what_the_task_says_of_it(more: str, made: Any) -> None:
+    text = f"- k8s: {{{more}, definition: {{}}}}\n"
+    (document,) = read_texts(text, "tasks.yml").documents
+
+    assert [each.value for each in AnsibleReader().read(document).inner] == [made]
+
+
+def test_an_objects_own_kind_and_name_are_its_own() -> None:
+    own = "{apiVersion: v2, kind: Own, metadata: {name: own}}"
+    text = f"- k8s: {{kind: Node, name: a, definition: {own}}}\n"
+    parts = "- k8s: {kind: Node, name: a, definition: {metadata: {name: own}}}\n"
+    values = [
+        each.value
+        for given in (text, parts)
+        for document in read_texts(given, "tasks.yml").documents
+        for each in AnsibleReader().read(document).inner
+    ]
+
+    assert [(each["kind"], each["metadata"]["name"]) for each in values] == [
+        ("Own", "own"),
+        ("Node", "own"),
+    ]

@@ -74,6 +74,13 @@ def test_which_objects_a_target_means(target: str, is_for: bool) -> None:
     assert patched == (None if is_for else 1)
 
 
+def test_a_kustomization_is_no_object_that_it_changes_itself() -> None:
+    text = f"{GROUP}namespace: a\ncommonLabels: {{b: c}}\nresources: []\n"
+    _, built = read(kustomization_yaml=text)
+
+    assert "metadata" not in built["kustomization.yaml"].value
+
+
 def test_operations_without_a_target_are_for_nothing() -> None:
     assert replicas(f"patches: [{{{REMOVE}}}]\n") == 1
 

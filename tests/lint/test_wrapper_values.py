@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from linted import found, said
+from linted import found, found_in_parts, said
 
 from eks_gpushare.lint import wrapper_values
 
@@ -253,3 +253,66 @@ def test_the_charts_own_file_alone_says_what_it_brings() -> None:
     told = [each.path for each in found(files) if each.code == "GPU1034"]
 
     assert told == ["driver"]
+
+
+ELSEWHERE = RELEASE.replace("name: a}", "name: a}, FILES")
+UP = "valueFiles: [values.yaml, ../../envs/prod.yaml]"
+
+
+@pytest.mark.parametrize(
+    ("install", "count"),
+    [
+        (APPLICATION.replace("HELM", UP), 1),
+        (SEVERAL.replace("HELM", UP), 1),
+        (APPLICATION.replace("HELM", "valueFiles: [/envs/prod.yaml]"), 1),
+        (SEVERAL.replace("HELM", "valueFiles: [$own/envs/prod.yaml]"), 1),
+        (SEVERAL.replace("HELM", "valueFiles: ['$own/envs/{{ env }}.yaml']"), 0),
+        (APPLICATION.replace("HELM", "valueFiles: [envs/prod.yaml]"), 0),
+        (APPLICATION.replace("HELM", "valueFiles: [/prod.yaml]"), 1),
+        (APPLICATION.replace("HELM", "valueFiles: [/other.yaml]"), 0),
+        (APPLICATION.replace("HELM", UP).replace("PATH", "charts/others"), 0),
+        (ELSEWHERE.replace("FILES", "valuesFiles: [./envs/prod.yaml]").replace("HELM", ""), 1),
+        (ELSEWHERE.replace("FILES", "valuesFiles: [../../envs/prod.yaml]").replace("HELM", ""), 0),
+        (ELSEWHERE.replace("FILES", "valuesFiles: [prod.yml]").replace("HELM", ""), 0),
+    ],
+)
+def test_files_that_lie_elsewhere_are_for_the_chart_that_is_installed_with_them(
+    install: str, count: int
+) -> None:
+    files = {
+        "charts/gpus/Chart.yaml": ALIAS,
+        "charts/gpus/values.yaml": "gpus: {driver: {enabled: true}}",
+        "envs/prod.yaml": ABOVE,
+        "deploy/a.yaml": install.replace("PATH", "charts/gpus"),
+        "deploy/b.yaml": install.replace("PATH", "charts/gpus").replace("name: gpus", "name: b"),
+    }
+    told = [each for each in found(files.items()) if each.code == "GPU1034"]
+
+    assert [each.message.startswith("platform-gpus brings gpu-operator") for each in told] == (
+        [True] * count
+    )
+
+
+def test_files_that_are_right_or_several_are_left() -> None:
+    install = SEVERAL.replace("HELM", "valueFiles: [$own/prod.yaml]").replace("PATH", "gpus")
+    files = {
+        "gpus/Chart.yaml": ALIAS,
+        "gpus/values.yaml": "gpus: {driver: {enabled: true}}",
+        "a.yaml": install,
+    }
+
+    assert "GPU1034" not in said({**files, "envs/prod.yaml": "gpus: {driver: {enabled: false}}"})
+    assert "GPU1034" in said({**files, "envs/prod.yaml": ABOVE})
+    assert "GPU1034" not in said({**files, "envs/prod.yaml": ABOVE, "old/prod.yaml": ABOVE})
+
+
+def test_so_where_files_are_read_part_by_part(tmp_path: Path) -> None:
+    files = {
+        "charts/gpus/Chart.yaml": ALIAS,
+        "charts/gpus/values.yaml": "gpus: {driver: {enabled: true}}\n",
+        "charts/gpus/templates/a.yaml": "a: b\n",
+        "envs/prod.yaml": ABOVE,
+        "deploy/a.yaml": APPLICATION.replace("HELM", UP).replace("PATH", "charts/gpus"),
+    }
+
+    assert "GPU1034" in {each.code for each in found_in_parts(tmp_path, files)}

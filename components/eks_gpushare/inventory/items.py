@@ -262,6 +262,8 @@ and its tags, as far as a template says them."""
 AKS_POOL = "AksPool"
 """The kind of a pointer that stands for a node pool of Azure's, of which nothing is known but what
 Terraform says of it."""
+GKE_POOL = "GkePool"
+"""The kind of a pointer that stands for a node pool of Google's, likewise."""
 OTHER_NODES = "OtherNodes"
 """The kind of a pointer that stands for nodes that a cluster may have besides: those of a group
 that is switched off where it stands, and hybrid ones."""

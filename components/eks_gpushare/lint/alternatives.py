@@ -81,7 +81,7 @@ class _Place:
     heading: _Heading | None = None
     """Of a section."""
     cluster: str = ""
-    """The one that a script calls by its name."""
+    """The one that a script calls by its name, or that alone gets a file."""
 
     def all_items(self) -> Iterator[Item]:
         yield from self.items
@@ -111,6 +111,7 @@ def alternatives(
     items: Sequence[Item],
     texts: Mapping[str, str],
     guides: Mapping[str, Sequence[str]] | None = None,
+    clusters: Mapping[str, str] | None = None,
 ) -> list[tuple[Item, ...]]:
     """The items once for each choice among alternatives, each in one choice at least.
 
@@ -118,6 +119,7 @@ def alternatives(
         items: The items of a scope, in their order.
         texts: Texts of its files by name, for the sections of guides.
         guides: Those that have options, where `guides_with_options` has found them already.
+        clusters: The cluster that a file is for, where something else says so.
     """
     top = _Place()
     headings: dict[str, list[_Heading]] = {}
@@ -128,7 +130,9 @@ def alternatives(
         for step in options.of(item) or _steps(item, texts, headings):
             heading = step if isinstance(step, _Heading) else None
             if step not in place.below:
-                place.below[step] = _Place(heading=heading, cluster=_cluster_in(step, texts))
+                place.below[step] = _Place(
+                    heading=heading, cluster=_cluster_of(step, texts, clusters or {})
+                )
             place = place.below[step]
         place.items.append(item)
     chosen = _choices(top)
@@ -177,9 +181,9 @@ def _are_alternatives(parts: Sequence[_Place]) -> list[bool]:
     return [any(counts[key] > _least(key) for key in keys) for keys in said]
 
 
-def _cluster_in(step: _Heading | str, texts: Mapping[str, str]) -> str:
+def _cluster_of(step: _Heading | str, texts: Mapping[str, str], clusters: Mapping[str, str]) -> str:
     if not isinstance(step, str) or not step.endswith((".sh", ".bash")):
-        return ""
+        return clusters.get(posixpath.normpath(step), "") if isinstance(step, str) else ""
     found = _CALLS_CLUSTER.search(texts.get(step, ""))
     return found[1] if found else ""
 

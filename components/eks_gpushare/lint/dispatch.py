@@ -20,6 +20,7 @@ from eks_gpushare.lint.rules.kustomize import unapplied
 from eks_gpushare.lint.template_accounts import accounts_of_charts
 from eks_gpushare.lint.terraform_roots import blocks_of_guide, terraform_roots
 from eks_gpushare.lint.unread import NO_PARSER, not_rendered
+from eks_gpushare.lint.values_of_sets import missing_of_sets
 from eks_gpushare.lint.wrapper_values import values_above
 from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.kustomize import Kustomizations
@@ -99,6 +100,7 @@ def read_files(
     reading.judgements += [*found, *beneath]
     passed = {*reading.chart_versions, *named.charts}
     reading.judgements += values_above(files, reading.subcharts, passed)
+    reading.judgements += missing_of_sets({each.name: each.text for each in files})
     return reading
 
 

@@ -18,6 +18,7 @@ from eks_gpushare.lint.changed_pods import changed, changes_in
 from eks_gpushare.lint.node_classes import class_of, with_classes
 from eks_gpushare.lint.same_nodes import together
 from eks_gpushare.lint.terraform_groups import tagged_elsewhere
+from eks_gpushare.lint.values_of_sets import clusters_of_values
 from eks_gpushare.lint.variants import agreed, chosen_otherwise, key_of, variants
 from eks_gpushare.manifests.document import Document
 
@@ -59,6 +60,7 @@ class Scoped:
         self._changes = [*own, *(each for each in changes if each not in own)]
         self._texts, self._edges, self._complete = texts, edges, complete
         self._guides = guides_with_options(texts)
+        self._clusters = clusters_of_values(texts)
         self.broken: list[tuple[Exception, Edge]] = []
         """Checks that failed, which is a defect of theirs."""
         self._by_place: dict[tuple[str, str], list[int]] = {}
@@ -128,7 +130,7 @@ class Scoped:
         items = [self._items[number] for number in numbers]
         known = tagged_elsewhere(booted(with_classes(items, classes)))
         whole = changed(together(known), self._changes)
-        chosen = alternatives(whole, self._texts, self._guides)
+        chosen = alternatives(whole, self._texts, self._guides, self._clusters)
         found = [(item, self._of_variants(item)) for item in chosen]
         return found[0][1] if len(found) == 1 else _in_each_of_its_own(found)
 

@@ -20,11 +20,14 @@ from eks_gpushare.manifests.kustomize import NOT_NAMESPACED
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.manifests.document import Document
     from eks_gpushare.manifests.files import GivenFile
+
+    # What the files that a pattern means say, each as the parameters of an application.
+    Read = Callable[[str], Iterable[dict[str, str]]]
 
 _ARGO: Final = "argoproj.io/"
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
@@ -33,7 +36,8 @@ _NAMING: Final = re.compile(
 )
 """Of most files with annotations of Argo CD nothing more is read than this."""
 _PARAMETER: Final = re.compile(r"\{\{-?\s*\.?([A-Za-z][A-Za-z0-9_.-]*)\s*-?\}\}")
-_TEMPLATE: Final = ("spec", "template", "spec")
+TEMPLATE: Final = ("spec", "template", "spec")
+"""Where an ApplicationSet says of what its applications are."""
 _SPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _MOST: Final = 1_000
 """Applications of one set, beyond which it is not asked what they name."""
@@ -70,12 +74,17 @@ def _named(document: Document) -> Iterator[Applied]:
     elif group.startswith(_ARGO) and kind == "Application":
         space = str(at(spec, "destination", "namespace") or "")
         named = [_of_source(each, at(each, "path"), space) for _, each in sources_of(spec)]
-    elif group.startswith(_ARGO) and kind == "ApplicationSet":
+    elif is_set(document.value):
         named = _of_set(document)
     for each in named:
         folder = posixpath.normpath(each.folder.lstrip("/") or ".")
         if folder != ".":
             yield each._replace(folder=folder)
+
+
+def is_set(value: Any) -> bool:
+    """Whether an object is a set of applications of Argo CD."""
+    return at(value, "kind") == "ApplicationSet" and str(at(value, "apiVersion")).startswith(_ARGO)
 
 
 def _applied(path: Any, space: str, *, below: bool, over: bool = False) -> Applied:
@@ -99,37 +108,45 @@ def _of_set(document: Document) -> Iterator[Applied]:
     Of parameters that stand elsewhere, in files or of clusters, it is not known what they name.
     """
     spec = at(document.value, "spec")
-    made = [each for one in items(at(spec, "generators")) for each in _parameters(one)]
-    where = [document.raw((*_TEMPLATE, "destination", key)) for key in ("server", "name")]
-    if len({tuple(_filled(each, values) for each in where) for values in made}) != 1:
+    made = [each for one in items(at(spec, "generators")) for each in parameters(one)]
+    where = [document.raw((*TEMPLATE, "destination", key)) for key in ("server", "name")]
+    if len({tuple(filled(each, values) for each in where) for values in made}) != 1:
         return
-    space = document.raw((*_TEMPLATE, "destination", "namespace"))
+    space = document.raw((*TEMPLATE, "destination", "namespace"))
     sources = [
-        (source, document.raw((*_TEMPLATE, *place, "path")))
-        for place, source in sources_of(at(document.value, *_TEMPLATE))
+        (source, document.raw((*TEMPLATE, *place, "path")))
+        for place, source in sources_of(at(document.value, *TEMPLATE))
     ]
     found: dict[bool, list[Applied]] = {True: [], False: []}
     for values in made:
         for source, path in sources:
-            folder = _filled(path, values) or ""
+            folder = filled(path, values) or ""
             if "{{" not in folder and folder.strip("*?/"):
-                one = _of_source(source, folder, _filled(space, values) or "")
+                one = _of_source(source, folder, filled(space, values) or "")
                 found[values.get("exclude") != "True"].append(one)
     yield from found[True]
     kept = {each.folder for each in found[True]}
     yield from (Applied(f"!{each.folder}") for each in found[False] if each.folder not in kept)
 
 
-def _parameters(generator: Any) -> list[dict[str, str]]:
-    """Values by the names that the template calls them by, for each application."""
+def parameters(generator: Any, read: Read | None = None) -> list[dict[str, str]]:
+    """Values by the names that the template calls them by, for each application.
+
+    Args:
+        generator: What a set makes applications by.
+        read: What files of a pattern say. Default: nothing, as where these are not known.
+    """
     if inner := items(at(generator, "matrix", "generators")):
-        several = [_parameters(each) for each in inner]
+        several = [parameters(each, read) for each in inner]
         if any(not each or len(each) > _MOST for each in several):
             return []
         joined = (_merged(each) for each in product(*several))
         return [each for each, _ in zip(joined, range(_MOST), strict=False)]
     if elements := items(at(generator, "list", "elements")):
-        return [dict(_flat(each)) for each in elements]
+        return [dict(flat(each)) for each in elements]
+    named = [at(each, "path") for each in items(at(generator, "git", "files"))]
+    if read is not None and named:
+        return [said for each in named if isinstance(each, str) for said in read(each)]
     return [_of_folder(each) for each in items(at(generator, "git", "directories"))]
 
 
@@ -137,12 +154,13 @@ def _merged(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
     return {name: value for each in parts for name, value in each.items()}
 
 
-def _flat(value: Any, above: str = "") -> Iterator[tuple[str, str]]:
+def flat(value: Any, above: str = "") -> Iterator[tuple[str, str]]:
+    """Texts within a value by their names, with dots between those of what they are in."""
     for key, inner in pairs(value):
         if isinstance(inner, str):
             yield f"{above}{key}", inner
         else:
-            yield from _flat(inner, f"{above}{key}.")
+            yield from flat(inner, f"{above}{key}.")
 
 
 def _of_folder(directory: Any) -> dict[str, str]:
@@ -154,7 +172,8 @@ def _of_folder(directory: Any) -> dict[str, str]:
     return {**names, "path.basenameNormalized": last, "exclude": str(at(directory, "exclude"))}
 
 
-def _filled(text: Any, values: Mapping[str, str]) -> str | None:
+def filled(text: Any, values: Mapping[str, str]) -> str | None:
+    """A text with the parameters that are known; None of what is no text."""
     if not isinstance(text, str):
         return None
     return _PARAMETER.sub(lambda found: values.get(found[1], found[0]), text)

@@ -17,6 +17,7 @@ from eks_gpushare.catalog.chart_daemonsets import named_among
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import (
     AKS_POOL,
+    GKE_POOL,
     GROUP_TAG,
     INFERENCE_SERVICE,
     POD_IDENTITY,
@@ -152,8 +153,10 @@ def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
             build = posixpath.normpath(document.build)
             whole = build if build.endswith(_FILES) else posixpath.join(build, "main.tf")
             yield (BUILT, f"what {file} becomes"), whole
+        # A root has the pools that it makes by a module which others call too.
+        of_root = getattr(item, "kind", "") == GKE_POOL
         for key in _keys(item):
-            yield key, file
+            yield key, whole if of_root else file
         if isinstance(item, Workload):
             yield (SPACE, "?" if item.namespace is UNKNOWN else item.namespace or "default"), whole
         if isinstance(item, Workload) and not _OF_USE.isdisjoint(file.lower().split("/")):
@@ -192,6 +195,8 @@ def _keys_of_pointer(item: Pointer) -> Iterator[tuple[str, str]]:
         yield _LESSER, f"role {item.name}"
     elif item.kind == POD_IDENTITY:
         yield _LESSER, f"association {item.namespace} {item.name}"
+    elif item.kind == GKE_POOL:
+        yield "nodes", "gke"
     elif item.kind == RESERVATION:
         yield _LESSER, f"reservation {item.name}"
 

@@ -21,6 +21,7 @@ from eks_gpushare.lint.named_folders import applied_by
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.scopes import CHART
 from eks_gpushare.lint.terraform_roots import VARIABLES
+from eks_gpushare.lint.values_of_sets import patterns_named
 from eks_gpushare.manifests.files import UNIT
 from eks_gpushare.manifests.folders import folders_above, is_pattern, those_meant
 from eks_gpushare.manifests.kustomize import may_be_kustomization
@@ -60,6 +61,8 @@ class Links:
         """Folders that applications of a file name, from the top of their repository."""
         self._values: dict[str, list[str]] = {}
         """Files of values that they name, likewise."""
+        self._patterns: dict[str, list[str]] = {}
+        """Files that applications and sets of them name from wherever, or patterns of such."""
         self._units: dict[str, str] = {}
         """Folders of modules that units of Terragrunt call, likewise, by the unit."""
         self._kustomizations: list[str] = []
@@ -73,10 +76,7 @@ class Links:
             self._kustomizations.append(path)
             documents = read_texts(file.text, file.name).documents
             self._named[path] = [each for one in documents for each in _paths(path, one.value)]
-        if folders := [each.folder for each in applied_by(file)]:
-            self._of_applications[path] = folders
-        if tails := list(values_of_applications(file)):
-            self._values[path] = tails
+        self._look_at_applications(path, file)
         folder = posixpath.dirname(path)
         for each in values_named_by(file):
             paths = posixpath.normpath(posixpath.join(folder, each)), posixpath.normpath(each)
@@ -95,6 +95,14 @@ class Links:
         for each in _modules_of(file):
             named = posixpath.normpath(posixpath.join(folder, each))
             self._named.setdefault(path, []).append(named)
+
+    def _look_at_applications(self, path: str, file: GivenFile) -> None:
+        if folders := [each.folder for each in applied_by(file)]:
+            self._of_applications[path] = folders
+        if tails := list(values_of_applications(file)):
+            self._values[path] = tails
+        if patterns := patterns_named(file):
+            self._patterns[path] = patterns
 
     def parts(self, declared: Mapping[str, Iterable[str]]) -> list[list[str]]:
         """The normal paths of files that may be of one scope, in the order in which they came.
@@ -130,6 +138,14 @@ class Links:
         for file, tails in self._values.items():
             named = tuple(f"/{tail}" for tail in tails)
             joined.join((file, *(each for each in self._files if f"/{each}".endswith(named))))
+        by_name: dict[str, list[str]] = {}
+        for each in self._files:
+            by_name.setdefault(posixpath.basename(each), []).append(each)
+        for file, patterns in self._patterns.items():
+            for pattern in patterns:
+                alike = by_name.get(posixpath.basename(pattern), ())
+                near = self._files if is_pattern(pattern) else alike
+                joined.join((file, *filter(those_meant((pattern,)), near)))
         for file, folders in self._of_applications.items():
             is_meant = those_meant(folders)
             built = (each for each in self._kustomizations if is_meant(posixpath.dirname(each)))

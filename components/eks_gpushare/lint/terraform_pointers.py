@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import (
     AKS_POOL,
     CLUSTER_VERSION,
+    GKE_POOL,
     NODE_ROLE,
     OTHER_NODES,
     SERVICE_QUOTA,
@@ -26,6 +27,18 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import NodeSet
     from eks_gpushare.inventory.source import Source
 
+_POOLS: Final = {
+    "azurerm_kubernetes_cluster_node_pool": AKS_POOL,
+    "google_container_node_pool": GKE_POOL,
+}
+_MAKING_NODES: Final = {
+    "aws_eks_cluster": ("remote_network_config",),
+    "google_container_cluster": (
+        *("enable_autopilot", "cluster_autoscaling", "node_pool", "node_config"),
+    ),
+}
+"""By which a cluster has nodes beside those of its pools and groups."""
+
 
 def pointers(source: Source, kind: str, given: Any) -> Iterator[Pointer]:
     """What stands for a resource.
@@ -36,8 +49,8 @@ def pointers(source: Source, kind: str, given: Any) -> Iterator[Pointer]:
         given: Its arguments.
     """
     match kind:
-        case "azurerm_kubernetes_cluster_node_pool":
-            yield Pointer(source=source, kind=AKS_POOL, name=source.name, spec=given)
+        case _ if kind in _POOLS:
+            yield Pointer(source=source, kind=_POOLS[kind], name=source.name, spec=given)
         case "aws_subnet":
             yield _subnet(source, at(given, "availability_zone"), at(given, "tags"))
         case "aws_ec2_tag":  # of anything, by its ID
@@ -51,14 +64,19 @@ def pointers(source: Source, kind: str, given: Any) -> Iterator[Pointer]:
         case "aws_eks_cluster":
             name = text(at(given, "version"), "")
             yield Pointer(source=source, kind=CLUSTER_VERSION, name=name, spec=given)
-            if at(given, "remote_network_config"):
-                yield Pointer(source=source, kind=OTHER_NODES, name=source.name)
         case _ if kind == OF_TERRAFORM:
             yield association(source, at(given, "namespace"), at(given, "service_account"))
-        case _ if kind == ENTRY and at(given, "type") == OF_HYBRID:
-            yield Pointer(source=source, kind=OTHER_NODES, name=source.name)
         case _:
             pass
+    if _brings_others(kind, given):
+        yield Pointer(source=source, kind=OTHER_NODES, name=source.name)
+
+
+def _brings_others(kind: str, given: Any) -> bool:
+    """Whether a cluster has nodes that are declared nowhere, or may make some."""
+    if kind == ENTRY:
+        return bool(at(given, "type") == OF_HYBRID)
+    return any(at(given, each) for each in _MAKING_NODES.get(kind, ()))
 
 
 def _subnet(source: Source, zone: Any, tags: Any) -> Pointer:

@@ -16,6 +16,7 @@ from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.inventory.values import at, items
+from eks_gpushare.lint.named_folders import sources_of
 from eks_gpushare.lint.scopes import CHART
 from eks_gpushare.manifests.charts import OF_METRICS, documents_at
 from eks_gpushare.manifests.files import read_file
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.catalog.chart_keys import ChartKeys
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.manifests.document import Document
     from eks_gpushare.manifests.files import GivenFile
     from eks_gpushare.manifests.readers.subcharts import Subchart
@@ -37,6 +39,8 @@ _READ: Final = re.compile(r"\.Values\b(?:\.([A-Za-z_][A-Za-z0-9_]*))?")
 _DEFINED: Final = re.compile(r"\bdefine\s+[\"`]([^\"`]+)[\"`]")
 _INCLUDED: Final = re.compile(r"\b(?:include|template)\s+(?:[\"`]([^\"`]+)[\"`]|[($])")
 _ANCHOR: Final = re.compile(r":[ \t]+&[A-Za-z0-9_-]+")
+_OF_A_TOP: Final = re.compile(r"(?:\$[A-Za-z0-9_-]+)?/")
+"""What begins a path from the top of a repository, of another source where that is named."""
 _OF_HELM: Final = frozenset(("global", "tags"))
 _BEGUN_WITH: Final = frozenset(
     (
@@ -90,6 +94,7 @@ def values_above(
         elif "argoproj.io/" in file.text or "helm.toolkit.fluxcd.io/" in file.text:
             for document in read_texts(file.text, file.name).documents:
                 yield from _installed(wrappers, document)
+    yield from _in_files(wrappers, files, passed)
 
 
 def _wrappers(
@@ -149,28 +154,76 @@ def _read_in(folder: str, files: Iterable[GivenFile]) -> frozenset[str] | None:
 
 def _installed(wrappers: Mapping[str, _Wrapper], document: Document) -> Iterator[Problem]:
     """What an Application or a HelmRelease gives a chart in a folder."""
-    value = document.value
-    found: list[tuple[tuple[str | int, ...], Any]] = []
-    if at(value, "kind") == "Application":
-        each = at(value, "spec", "source")
-        found.append((("spec", "source", "helm"), at(each, "path")))
-        for index, each in enumerate(items(at(value, "spec", "sources"))):
-            found.append((("spec", "sources", index, "helm"), at(each, "path")))
-    elif at(value, "kind") == "HelmRelease":
-        found.append((("spec",), at(value, "spec", "chart", "spec", "chart")))
-    for place, path in found:
-        named = posixpath.normpath(path.strip("/")) if isinstance(path, str) and path else "."
-        folders = [each for each in wrappers if named != "." and f"/{each}".endswith(f"/{named}")]
-        if len(folders) != 1:
-            continue
-        wrapper = wrappers[folders[0]]
+    for place, wrapper, _ in _wrapped(wrappers, document):
         for key in ("values", "valuesObject"):
-            given = at(value, *place, key)
+            given = at(document.value, *place, key)
             if isinstance(given, dict):
                 yield from _told(wrapper, document, given, (*place, key))
             elif isinstance(given, str):
                 for inner in documents_at(document, (*place, key), given):
                     yield from _told(wrapper, inner, inner.value)
+
+
+def _wrapped(
+    wrappers: Mapping[str, _Wrapper], document: Document
+) -> Iterator[tuple[FieldPath, _Wrapper, list[str]]]:
+    """What installs a chart of one's own, where it says of values, and the names of files of such.
+
+    Of several charts that a path may mean, none is meant.
+    """
+    value = document.value
+    found: list[tuple[FieldPath, Any, FieldPath]] = []
+    if at(value, "kind") == "Application":
+        for place, each in sources_of(at(value, "spec")):
+            helm = ("spec", *place, "helm")
+            found.append((helm, at(each, "path"), (*helm, "valueFiles")))
+    elif at(value, "kind") == "HelmRelease":
+        spec = ("spec", "chart", "spec")
+        found.append((("spec",), at(value, *spec, "chart"), (*spec, "valuesFiles")))
+    for place, path, files in found:
+        named = posixpath.normpath(path.strip("/")) if isinstance(path, str) and path else "."
+        folders = [each for each in wrappers if named != "." and f"/{each}".endswith(f"/{named}")]
+        if len(folders) == 1:
+            count = len(items(at(value, *files)))
+            names = [document.raw((*files, index)) for index in range(count)]
+            # Flux takes all of them from the top of the source.
+            above = "/" if at(value, "kind") == "HelmRelease" else ""
+            yield place, wrappers[folders[0]], [f"{above}{each}" for each in names if each]
+
+
+def _in_files(
+    wrappers: Mapping[str, _Wrapper], files: Sequence[GivenFile], passed: Collection[str]
+) -> Iterator[Problem]:
+    """Files of values outside of a chart's folder that what installs it names.
+
+    Argo CD takes these from the folder, or from the top of a repository, be it another source's:
+    https://argo-cd.readthedocs.io/en/stable/user-guide/helm/#values-files.
+    """
+    given = {posixpath.normpath(each.name): each for each in files}
+    said = {path for path in given if posixpath.dirname(path) in wrappers} | set(passed)
+    for file in files if wrappers else ():
+        if "valueFiles" not in file.text and "valuesFiles" not in file.text:
+            continue
+        for document in read_texts(file.text, file.name).documents:
+            for _, wrapper, names in _wrapped(wrappers, document):
+                for path in _paths(wrapper, names, given) - said:
+                    said.add(path)
+                    for each in read_texts(given[path].text, given[path].name).documents:
+                        yield from _told(wrapper, each, each.value)
+
+
+def _paths(wrapper: _Wrapper, names: Iterable[str], given: Collection[str]) -> set[str]:
+    """The files that names mean: from the chart's folder, or else from the top of a repository."""
+    found: set[str] = set()
+    for name in names:
+        top = _OF_A_TOP.match(name)
+        if top is None:
+            found.add(posixpath.normpath(posixpath.join(wrapper.folder, name)))
+            continue
+        tail = posixpath.normpath(name[top.end() :])
+        meant = [path for path in given if f"/{path}".endswith(f"/{tail}")]
+        found |= set(meant) if len(meant) == 1 else set()
+    return found & set(given)
 
 
 def _told(

@@ -15,9 +15,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.values import at, has_unknown, items
 from eks_gpushare.manifests.folders import those_meant
-from eks_gpushare.manifests.kustomize_charts import values_files, with_files
+from eks_gpushare.manifests.kustomize_charts import values_files
+from eks_gpushare.manifests.kustomize_generators import (
+    configured_by,
+    generated,
+    generated_from,
+    with_contents,
+)
 from eks_gpushare.manifests.kustomize_labels import with_labels
 from eks_gpushare.manifests.kustomize_patches import Patch, is_for, with_its_name, written_patches
+from eks_gpushare.manifests.kustomize_replacements import with_replacements
 from eks_gpushare.manifests.plain import mapping
 from eks_gpushare.manifests.strategic_merge import PatchError, merged, patched
 from eks_gpushare.manifests.texts import read_texts
@@ -75,6 +82,7 @@ class Kustomization:
     """Kustomizations that build on it."""
     named: list[str] = field(default_factory=list)
     """Files of patches, values and generators that it names."""
+    replacements: list[Any] = field(default_factory=list)
     components: list[str] = field(default_factory=list)
     """Components, whose patches are for all that it builds on."""
 
@@ -98,6 +106,8 @@ class Kustomizations:
         """Files with nothing but patches, which are no objects."""
         self._by_file: dict[str, Kustomization] = {}
         self._owners: dict[str, list[str]] = {}
+        self._asked: set[str] = set()
+        """Those whose objects are just being asked for by their replacements."""
         for name, content in self._texts.items():
             if may_be_kustomization(name, content):
                 for document in read_texts(content, name).documents[:1]:
@@ -156,9 +166,15 @@ class Kustomizations:
                     each.components += [base] if key == "components" else []
                 else:
                     self._say(each, (key, number), f"{entry} is not among the files")
-        each.named += [self._path(name, one) for one in _generated_from(each.value)]
+        each.named += [self._path(name, one) for one in generated_from(each.value)]
         for place, target, written in written_patches(each.value):
             self._take(name, each, place, target, written)
+        for number, entry in enumerate(items(at(each.value, "replacements"))):
+            path = at(entry, "path")
+            if isinstance(path, str):
+                self._take_replacements(name, each, ("replacements", number, "path"), path)
+            else:
+                each.replacements.append(entry)
 
     def _in_folder(self, path: str) -> str | None:
         return next(
@@ -202,6 +218,49 @@ class Kustomizations:
             if isinstance(found.value, list | dict):
                 each.patches.append(Patch(found.value, target, place))
 
+    def _take_replacements(
+        self, name: str, each: Kustomization, place: FieldPath, written: str
+    ) -> None:
+        path = self._path(name, written)
+        content = self._texts.get(path)
+        if content is None:
+            self._say(each, place, f"the file {written} is not among the files")
+            return
+        each.named.append(path)
+        self.patch_files.add(path)
+        for document in read_texts(content, path).documents:
+            one = document.value
+            each.replacements += items(one) or ([one] if isinstance(one, dict) else [])
+
+    def _objects(self, name: str, source: Any) -> list[Any]:
+        """Objects that a source of a kustomization's replacements selects, as they are there.
+
+        What these have of its replacements in turn is not known.
+        """
+        if name in self._asked:
+            return []
+        self._asked.add(name)
+        found: list[Any] = []
+        for file in sorted(self.contents[name] - self.patch_files):
+            each = self._by_file.get(file)
+            if each is not None:
+                made: list[Any] = list(generated(each.value, partial(self.content, file)))
+                owners = [file]
+            else:
+                made = [one.value for one in read_texts(self._texts[file], file).documents]
+                owners = self._owners.get(file, [])
+            for value in made if owners else ():
+                if at(value, "kind") is not None:
+                    found += [self._along(value, chain) for chain in self._chains(owners, name)]
+        self._asked.discard(name)
+        return [value for value in found if is_for(Patch(None, source, ()), value)]
+
+    def _along(self, value: Any, chain: Sequence[str]) -> Any:
+        """An object as it is at the end of a way."""
+        for name in chain:
+            value = self._with_components(value, self._by_file[name], set(chain))
+        return value
+
     def _ends(self, each: Kustomization, patch: Patch, value: Any) -> bool:
         """Whether Kustomize is the first time known to end, at operations on what has GPUs."""
         if has_unknown([value, patch.content]):
@@ -221,7 +280,7 @@ class Kustomizations:
     def built(self, document: Document) -> list[Document]:
         """A document once for each kustomization whose result it is part of, as it is there."""
         if is_kustomization(document):
-            document = self._with_contents(document)
+            document = with_contents(document, partial(self.content, document.file))
         file = posixpath.normpath(document.file)
         owners = [file] if file in self._by_file else self._owners.get(file, [])
         is_object = isinstance(document.value, dict) and "kind" in document.value
@@ -229,9 +288,12 @@ class Kustomizations:
         above = self._above(owners)
         for top in self.tops:
             for chain in self._chains(owners, top) if top in above else ():
-                value = document.value
-                for name in chain if is_object and file not in self._by_file else ():
-                    value = self._with_components(value, self._by_file[name], set(chain))
+                is_changed = is_object and file not in self._by_file
+                value = self._along(document.value, chain) if is_changed else document.value
+                if file in self._by_file and at(value, "configMapGenerator"):
+                    built = sorted(self.contents[top] & self._by_file.keys())
+                    made = ((self._by_file[one].value, partial(self.content, one)) for one in built)
+                    value = {**value, "configurations": configured_by(made)}
                 may = document.editable and value is document.value
                 found.append(replace(document, value=value, editable=may, build=top))
         return found or [document]
@@ -257,34 +319,6 @@ class Kustomizations:
             elif len(chain) < _DEEPEST:
                 parents = dict.fromkeys(self._by_file[chain[-1]].parents)
                 waiting += [[*chain, parent] for parent in parents if parent not in chain]
-
-    def _with_contents(self, document: Document) -> Document:
-        """A kustomization whose generators have the texts of files that are given."""
-        content = partial(self.content, document.file)
-        charts = items(at(document.value, "helmCharts"))
-        inflated = [with_files(chart, content) for chart in charts]
-        if inflated != charts:
-            document = replace(
-                document, value={**document.value, "helmCharts": inflated}, editable=False
-            )
-        made: list[Any] = []
-        for item in items(at(document.value, "configMapGenerator")):
-            files = [one for one in items(at(item, "files")) if isinstance(one, str)]
-            literals, left = list(items(at(item, "literals"))), []
-            for named in files:
-                key, equals, path = named.partition("=")
-                text_of = content(path if equals else key)
-                name = key if equals else posixpath.basename(key)
-                if text_of is None:
-                    left.append(named)
-                else:
-                    literals.append(f"{name}={text_of}")
-            made.append({**item, "files": left, "literals": literals} if files else item)
-        if not made:
-            return document
-        return replace(
-            document, value={**document.value, "configMapGenerator": made}, editable=False
-        )
 
     def _with_components(self, value: Any, each: Kustomization, taken: set[str]) -> Any:
         """What its components, and those that they take in turn, make of an object, and it then."""
@@ -317,7 +351,10 @@ class Kustomizations:
             spec = at(value, "spec")
             if at(entry, "name") == at(value, "metadata", "name") and isinstance(spec, dict):
                 value = {**value, "spec": {**spec, "replicas": at(entry, "count")}}
-        return value
+        if not each.replacements:
+            return value
+        own = posixpath.normpath(each.document.file)
+        return with_replacements(value, each.replacements, partial(self._objects, own))
 
 
 def tops_of(contents: Mapping[str, frozenset[str]]) -> list[str]:
@@ -343,15 +380,6 @@ def is_kustomization(document: Document) -> bool:
     version = value.get("apiVersion") or (_GROUP if named else "")
     kind = value.get("kind") or ("Kustomization" if named else "")
     return str(version).startswith(_GROUP) and kind in ("Kustomization", "Component")
-
-
-def _generated_from(value: Any) -> Iterator[str]:
-    """Files whose content generators take."""
-    for key in ("configMapGenerator", "secretGenerator"):
-        for generator in items(at(value, key)):
-            for named in (*items(at(generator, "files")), *items(at(generator, "envs"))):
-                if isinstance(named, str):
-                    yield named.rpartition("=")[2]
 
 
 def may_be_kustomization(name: str, content: str) -> bool:

@@ -17,6 +17,8 @@ from eks_gpushare.inventory.edges import (
     drains,
     drivers,
     engines,
+    given_layouts,
+    given_taints,
     hami,
     landing,
     launches,
@@ -43,5 +45,6 @@ EDGES: tuple[Edge, ...] = edges_in(
     *(daemonsets, landing, amounts, configs, mounts, mig, promises),
     *(quotas, tenants, mps, drivers, engines, hami, budgets, pointers, drains, unseen, untold),
     *(claims, node_types, pinned, launches, queues, priorities, config_keys),
+    *(given_layouts, given_taints),
 )
 """Every check."""

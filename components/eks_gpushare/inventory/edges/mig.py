@@ -30,7 +30,7 @@ from eks_gpushare.inventory.wording import at_start, if_missing
 from eks_gpushare.sharing.resources import mig_resource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from eks_gpushare.findings.finding import FieldPath, Severity
@@ -102,16 +102,7 @@ def _layout(inventory: Inventory, offer: Offer) -> Iterator[Problem]:
     place = _place(offer.kind)
     title = at_start(nodes.source.name)
     if state.is_known_name is False:
-        known = pairs(mig_configs(inventory, nodes.cluster))
-        listed = ", ".join(name for name, _ in known) or "none"
-        yield Problem(
-            NO_LAYOUT,
-            nodes.source,
-            place,
-            f"{title} has the label {MIG_CONFIG_LABEL}={state.named}; MIG manager's ConfigMap has "
-            f"{listed}.",
-            "Name one of those, or add the layout to the ConfigMap.",
-        )
+        yield _not_there(inventory, nodes, state.named)
     elif state.is_known_name is None:
         yield from _in_no_ones_map(inventory, offer, title, place)
     for problem in state.problems[:1]:
@@ -126,6 +117,19 @@ def _layout(inventory: Inventory, offer: Offer) -> Iterator[Problem]:
         )
     yield from _beyond(inventory, offer, title, place)
     yield from _strategy(offer, title, place)
+
+
+def _not_there(inventory: Inventory, nodes: NodeSet, name: str) -> Problem:
+    known = pairs(mig_configs(inventory, nodes.cluster))
+    listed = ", ".join(each for each, _ in known) or "none"
+    return Problem(
+        NO_LAYOUT,
+        nodes.source,
+        ("labels", MIG_CONFIG_LABEL),
+        f"{at_start(nodes.source.name)} has the label {MIG_CONFIG_LABEL}={name}; MIG manager's "
+        f"ConfigMap has {listed}.",
+        "Name one of those, or add the layout to the ConfigMap.",
+    )
 
 
 def _in_no_ones_map(
@@ -212,23 +216,33 @@ def _by_hand(inventory: Inventory, cluster: str) -> Iterator[Problem]:
     for nodes in inventory.of(NodeSet, cluster):
         named = _label(nodes)
         is_partial = nodes.provisioner == "byHand" and not nodes.instance_types
-        if not is_partial or named in (None, UNKNOWN) or not kinds:
+        if not is_partial or named in (None, UNKNOWN):
             continue
-        states = [
-            mig_state(inventory, NodeKind(_labelled(kind.nodes, nodes), kind.type))
-            for kind in kinds
-        ]
-        if all(state.problems for state in states):
-            first = states[0].problems[0]
-            listed = ", ".join(dict.fromkeys(kind.type.name for kind in kinds if kind.type))
-            yield Problem(
-                CANNOT,
-                nodes.source,
-                ("labels", MIG_CONFIG_LABEL),
-                f"{at_start(nodes.source.name)} gives nodes the MIG layout {named}, and the nodes "
-                f"with GPUs are {listed}. {first.message}",
-                first.fix,
-            )
+        state = mig_state(inventory, NodeKind(nodes, None))
+        if state.is_known_name is False and len(mig_managers(inventory, cluster)) == 1:
+            yield _not_there(inventory, nodes, named)
+        elif kinds:
+            yield from _nowhere_possible(inventory, kinds, nodes, named)
+
+
+def _nowhere_possible(
+    inventory: Inventory, kinds: Sequence[NodeKind], nodes: NodeSet, named: str
+) -> Iterator[Problem]:
+    """A layout that none of the nodes with GPUs can have."""
+    states = [
+        mig_state(inventory, NodeKind(_labelled(kind.nodes, nodes), kind.type)) for kind in kinds
+    ]
+    if all(state.problems for state in states):
+        first = states[0].problems[0]
+        listed = ", ".join(dict.fromkeys(kind.type.name for kind in kinds if kind.type))
+        yield Problem(
+            CANNOT,
+            nodes.source,
+            ("labels", MIG_CONFIG_LABEL),
+            f"{at_start(nodes.source.name)} gives nodes the MIG layout {named}, and the nodes "
+            f"with GPUs are {listed}. {first.message}",
+            first.fix,
+        )
 
 
 def _label(nodes: NodeSet) -> Any:

@@ -37,6 +37,8 @@ _OF_INTEREST: Final = (
     *("helm_", "kubernetes_", "kubectl_", "aws_servicequotas_service_quota", "aws_subnet"),
     "aws_ec2_tag",
     "azurerm_kubernetes_cluster_node_pool",
+    "google_container_cluster",
+    "google_container_node_pool",
 )
 """What types of resources begin with that have to do with nodes, charts and objects."""
 _MOST_DEPTH: Final = 12

@@ -2,23 +2,26 @@
 
 Sources, November 2026: `kubernetes.core.helm` and `kubernetes.core.k8s`,
 https://docs.ansible.com/ansible/latest/collections/kubernetes/core/; the names that they had before
-are in https://github.com/ansible-collections/kubernetes.core/blob/main/meta/runtime.yml.
+are in https://github.com/ansible-collections/kubernetes.core/blob/main/meta/runtime.yml. Loops:
+https://docs.ansible.com/ansible/latest/playbook_guide/playbooks_loops.html.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, text
+from eks_gpushare.inventory.values import at, pairs, text
+from eks_gpushare.lint.readers.ansible_loops import LOOPS, for_item, items_of
 from eks_gpushare.lint.readers.installed import installed
 from eks_gpushare.manifests.charts import documents_at
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.readers.values import mappings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.items import Item
@@ -34,6 +37,8 @@ _MAY_BE: Final = ("when", "loop", "with_items", "with_dict", "with_fileglob", "u
 """By which it is not told whether a task is done, or how often."""
 _VALUES: Final = ("values", "release_values")
 _DEFINITIONS: Final = ("definition", "resource_definition", "inline")
+_OF_A_CLUSTER: Final = ("context", "kubeconfig", "host")
+"""Arguments that say which cluster a task is for, by a template perhaps another each time."""
 _MOST: Final = 2_000
 _DEEPEST: Final = 6
 
@@ -47,6 +52,10 @@ class _Task(NamedTuple):
     given: Mapping[str, Any]
     is_sure: bool
     """Whether it is done once, whatever is so."""
+    loop: FieldPath = ()
+    """Where it says for what it is done, if that alone tells how often."""
+    variables: Mapping[str, Any] = MappingProxyType({})
+    """Those of the play."""
 
 
 class AnsibleReader:
@@ -62,7 +71,7 @@ class AnsibleReader:
         """The charts and objects; of a task that may not be done nothing else follows."""
         found: list[Item] = []
         inner: list[Document] = []
-        for task in _tasks(document.value, ()):
+        for task in _each_time(document, _tasks(document.value, ())):
             if at(task.given, "state") == "absent" or at(task.given, "release_state") == "absent":
                 continue
             whence = document
@@ -76,19 +85,41 @@ class AnsibleReader:
         return Read(found, inner=inner)
 
 
-def _tasks(value: Any, above: FieldPath, *, sure: bool = True) -> Iterator[_Task]:
+def _tasks(
+    value: Any,
+    above: FieldPath,
+    *,
+    sure: bool = True,
+    variables: Mapping[str, Any] = MappingProxyType({}),
+) -> Iterator[_Task]:
     """Those of a list of tasks, of plays, or of blocks, each with its place."""
     if len(above) > 2 * _DEEPEST:
         return
     for index, each in list(mappings(value))[:_MOST]:
         place = (*above, index)
-        once = sure and not any(key in each for key in _MAY_BE)
+        known = {**variables, **dict(pairs(each.get("vars")))}
+        unsure = [key for key in _MAY_BE if key in each]
+        loop = (*place, unsure[0]) if len(unsure) == 1 and unsure[0] in LOOPS and sure else ()
         for module in (*_CHARTS, *_OBJECTS):
             if isinstance(given := each.get(module), dict):
-                yield _Task(module, (*place, module), given, once)
+                yield _Task(module, (*place, module), given, sure and not unsure, loop, known)
         for key in _WITHIN:
             is_main = key not in ("rescue", "handlers")
-            yield from _tasks(each.get(key), (*place, key), sure=once and is_main)
+            once = sure and not unsure and is_main
+            yield from _tasks(each.get(key), (*place, key), sure=once, variables=known)
+
+
+def _each_time(document: Document, tasks: Iterable[_Task]) -> Iterator[_Task]:
+    """Tasks that make objects, once for each thing that a loop is known to be over."""
+    for task in tasks:
+        found = items_of(document, task.loop, task.variables) if task.loop else None
+        in_several = any(task.given.get(key) is UNKNOWN for key in _OF_A_CLUSTER)
+        if found is None or task.module not in _OBJECTS or in_several:
+            yield task
+            continue
+        for item in found:
+            given = for_item(document, task.place, task.given, item)
+            yield task._replace(given=given, is_sure=True)
 
 
 def _release(task: _Task, document: Document) -> Read:
@@ -116,7 +147,19 @@ def _objects(task: _Task, document: Document) -> Iterator[Document]:
             yield from documents_at(document, place, told)
         for path, each in [(place, told), *(((*place, n), one) for n, one in mappings(told))]:
             if isinstance(each, dict):
-                yield document.inside(path, _in_space(each, task.given.get("namespace")))
+                whole = _named(each, task.given)
+                yield document.inside(path, _in_space(whole, task.given.get("namespace")))
+
+
+def _named(value: dict[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """An object that is a part of one, with the kind and the name that the task gives it."""
+    kind, name = given.get("kind"), given.get("name")
+    metadata = value.get("metadata", {})
+    if not isinstance(kind, str) or "kind" in value or not isinstance(metadata, dict):
+        return value
+    version = given.get("api_version", "v1")
+    named = metadata if name is None or "name" in metadata else {**metadata, "name": name}
+    return {"apiVersion": version, "kind": kind, **value, "metadata": named}
 
 
 def _in_space(value: dict[str, Any], space: Any) -> dict[str, Any]:

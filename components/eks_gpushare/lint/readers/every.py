@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eks_gpushare.lint.readers.agents import AgentReader
 from eks_gpushare.lint.readers.ansible import AnsibleReader
 from eks_gpushare.lint.readers.app_template import AppTemplateReader, BroughtAppTemplateReader
 from eks_gpushare.lint.readers.cloudformation import CloudFormationReader
@@ -27,6 +28,7 @@ DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     *OBJECT_READERS,
     EksctlReader(),
     ComposeReader(),
+    AgentReader(),
     AnsibleReader(),
     TerraformReader(),
     CloudFormationReader(),

@@ -29,6 +29,7 @@ from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.plain import taints
 from eks_gpushare.manifests.readers.device_plugin import DevicePluginConfigReader
 from eks_gpushare.manifests.readers.lone_containers import lone_containers
+from eks_gpushare.manifests.readers.machines import machine_nodes
 from eks_gpushare.manifests.readers.mig_parted import MigPartedReader
 from eks_gpushare.manifests.readers.objects import judge_object, quota_places
 from eks_gpushare.manifests.readers.pods import pod_labels, pod_places
@@ -152,6 +153,7 @@ def _items(document: Document) -> Iterator[Item]:
         yield Pointer(source=whence, kind=kind, name=name, namespace=space, spec=spec)
     else:
         yield from policies(document)
+        yield from machine_nodes(value, whence, name)
         yield from _flags(value, whence)
         if value["apiVersion"].startswith(_BESIDE_PODS.get(kind, "-")):
             spec = mapping(value.get("spec"))

@@ -46,7 +46,7 @@ _NAMES: Final = {
     PLUGIN_CHART: (("config", "name"),),
 }
 """Where values name ConfigMaps."""
-_CORRECTS: Final = ("configurations", "transformers", "replacements", "vars", "components")
+_CORRECTS: Final = ("transformers", "replacements", "vars", "components")
 """Keys by which somebody may have Kustomize correct more."""
 
 
@@ -66,7 +66,9 @@ def hashed_names(inventory: Inventory) -> Iterator[Judgement]:
             ]
             for source, place, name in (*named, *_values_from(release)):
                 found = hashed.get(name) if isinstance(name, str) else None
-                if found and name not in plain and not _is_corrected(found, chart):
+                if found is None or name in plain or _is_corrected(found, chart):
+                    continue
+                if not _is_configured(found, source, place):
                     yield Problem(
                         HASHED,
                         source,
@@ -83,6 +85,19 @@ def _is_corrected(config_map: ConfigMap, chart: str) -> bool:
     return chart == PLUGIN_CHART and at(value_of(config_map), "helmCharts") is not None
 
 
+def _is_configured(config_map: ConfigMap, source: Source, place: FieldPath) -> bool:
+    """Whether a file of configurations names the field of an object in which the name stands."""
+    named = getattr(source.document, "value", None)
+    path = [str(each) for each in (*source.path, *place) if not isinstance(each, int)]
+    return any(
+        at(field, "path") == "/".join(path) and at(field, "kind") in (None, at(named, "kind"))
+        for each in items(at(value_of(config_map), "configurations"))
+        for reference in items(at(each, "nameReference"))
+        if at(reference, "kind") == "ConfigMap"
+        for field in items(at(reference, "fieldSpecs"))
+    )
+
+
 def _values_from(release: Release) -> Iterator[tuple[Source, FieldPath, Any]]:
     """What Flux takes values of, which has a kustomization of its own correct such names."""
     for index, each in enumerate(items(at(value_of(release), "spec", "valuesFrom"))):
@@ -96,5 +111,7 @@ def _is_hashed(config_map: ConfigMap) -> bool:
     value, path = value_of(config_map), config_map.source.path
     if path[:1] != (_GENERATOR,) or any(at(value, key) for key in _CORRECTS):
         return False
+    if not all(isinstance(each, dict) for each in items(at(value, "configurations"))):
+        return False  # of files that are not given
     options = at(value, "generatorOptions"), at(value, *path, "options")
     return not any(at(each, "disableNameSuffixHash") for each in options)

@@ -58,8 +58,8 @@ if TYPE_CHECKING:
 _ENFORCE: Final = "pod-security.kubernetes.io/enforce"
 _STRICT: Final = ("baseline", "restricted")
 _HOST: Final = ("hostNetwork", "hostPID", "hostIPC")
-_PRODUCT: Final = "nvidia.com/gpu.product"
-_SHARED: Final = "-SHARED"
+PRODUCT: Final = "nvidia.com/gpu.product"
+SHARED: Final = "-SHARED"
 _CPU_CATEGORIES: Final = frozenset("cmrtaiz")
 _CATEGORY: Final = "karpenter.k8s.aws/instance-category"
 _OFF: Final = ("false", "0", "f")
@@ -280,17 +280,17 @@ def products(inventory: Inventory) -> Iterator[Judgement]:
         for workload, requests in gpu_workloads(inventory, cluster):
             if {each.resource for each in requests} != {GPU}:
                 continue
-            for place, product in _selected(workload.spec):
+            for place, product in selected_products(workload.spec):
                 title = _shared_by(only, every, product)
-                if title and not product.endswith(_SHARED):
+                if title and not product.endswith(SHARED):
                     yield Problem(
                         SHARED_PRODUCT,
                         workload.source,
                         (*workload.spec_path, *place),
-                        f"{at_start(workload.source.name)} selects {_PRODUCT} {product}, and "
+                        f"{at_start(workload.source.name)} selects {PRODUCT} {product}, and "
                         f"{title} shares GPUs under their own name.",
-                        f"Select {product}{_SHARED}, or a label of the node group.",
-                        edits=(Edit("set", (*workload.spec_path, *place), f"{product}{_SHARED}"),),
+                        f"Select {product}{SHARED}, or a label of the node group.",
+                        edits=(Edit("set", (*workload.spec_path, *place), f"{product}{SHARED}"),),
                     )
         yield from _of_flavors(inventory, cluster, only, every)
 
@@ -309,20 +309,20 @@ def _of_flavors(
         and any(at(each, "name") == GPU for each in items(at(flavor, "resources")))
     }
     for flavor in pointers:
-        product = at(flavor.spec, "nodeLabels", _PRODUCT)
+        product = at(flavor.spec, "nodeLabels", PRODUCT)
         if flavor.kind != "ResourceFlavor" or str(flavor.name) not in giving:
             continue
-        if isinstance(product, str) and not product.endswith(_SHARED):
-            title, place = _shared_by(only, every, product), ("spec", "nodeLabels", _PRODUCT)
+        if isinstance(product, str) and not product.endswith(SHARED):
+            title, place = _shared_by(only, every, product), ("spec", "nodeLabels", PRODUCT)
             if title:
                 yield Problem(
                     SHARED_PRODUCT,
                     flavor.source,
                     place,
-                    f"{at_start(flavor.source.name)} is of nodes with {_PRODUCT} {product}, and "
+                    f"{at_start(flavor.source.name)} is of nodes with {PRODUCT} {product}, and "
                     f"{title} shares GPUs under their own name: pods are admitted and find none.",
-                    f"Write {product}{_SHARED}, or a label of the node group.",
-                    edits=(Edit("set", place, f"{product}{_SHARED}"),),
+                    f"Write {product}{SHARED}, or a label of the node group.",
+                    edits=(Edit("set", place, f"{product}{SHARED}"),),
                 )
 
 
@@ -333,7 +333,7 @@ def _shared_by(only: Sharing | None, every: Sequence[Offer], product: str) -> st
     if only is not None:  # no nodes are declared
         configs, title = [only.config], only.daemon.title
     elif kinds and all(each.config and len(each.plugins) == 1 for each in kinds):
-        given = [at(each.kind.nodes.labels, _PRODUCT) for each in kinds]
+        given = [at(each.kind.nodes.labels, PRODUCT) for each in kinds]
         if any(each is not None for each in given):
             return ""  # somebody gives them that label
         configs = [each.config for each in kinds if each.config]
@@ -350,16 +350,17 @@ def _model(offer: Offer) -> str:
     return "" if gpu is None else str(gpu.model)
 
 
-def _selected(spec: Any) -> Iterator[tuple[FieldPath, str]]:
-    found = at(spec, "nodeSelector", _PRODUCT)
+def selected_products(spec: Any) -> Iterator[tuple[FieldPath, str]]:
+    """Products that pods select, each with its place in their specification."""
+    found = at(spec, "nodeSelector", PRODUCT)
     if isinstance(found, str):
-        yield ("nodeSelector", _PRODUCT), found
+        yield ("nodeSelector", PRODUCT), found
     above = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     terms = required_terms(spec)
     for number, term in enumerate(items(terms)):
         for index, each in enumerate(items(at(term, "matchExpressions"))):
             values = items(at(each, "values"))
             one = len(values) == 1 and isinstance(values[0], str)
-            if one and at(each, "key") == _PRODUCT and at(each, "operator") == "In":
+            if one and at(each, "key") == PRODUCT and at(each, "operator") == "In":
                 place = (*above, "nodeSelectorTerms", number, "matchExpressions", index)
                 yield (*place, "values", 0), values[0]

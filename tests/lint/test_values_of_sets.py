@@ -1,0 +1,180 @@
+"""Files of values that an ApplicationSet gives to the applications that it makes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from linted import found, found_in_parts
+
+from eks_gpushare.lint.values_of_sets import clusters_of_values, patterns_named
+from eks_gpushare.manifests.files import GivenFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLUGIN, DRIVER = "nvidia-device-plugin", "nvidia-dra-driver-gpu"
+DRA = "gpuResourcesEnabledOverride: true\nresources: {gpus: {enabled: true}}\n"
+OPERATOR = "driver: {enabled: true}\nmig: {strategy: mixed}\n"
+
+
+def several(
+    *files: str,
+    by: Any,
+    chart: str = "gpu-operator",
+    to: dict[str, str] | None = None,
+    **helm: Any,
+) -> str:
+    template = {
+        "metadata": {"name": "gpu"},
+        "spec": {
+            "sources": [
+                {"chart": chart, "helm": {"valueFiles": list(files), **helm}},
+                {"ref": "own", "repoURL": "https://example.com/own.git"},
+            ],
+            "destination": to or {"name": "{{ .cluster }}"},
+        },
+    }
+    return yaml.safe_dump(
+        {
+            "apiVersion": "argoproj.io/v1alpha1",
+            "kind": "ApplicationSet",
+            "metadata": {"name": "gpu"},
+            "spec": {"generators": [by], "template": template},
+        }
+    )
+
+
+def elements(**clusters: str) -> dict[str, Any]:
+    """A list of clusters, each with what its values are called."""
+    listed = [{"cluster": cluster, "kind": kind} for cluster, kind in clusters.items()]
+    return {"list": {"elements": listed}}
+
+
+FILES = {"git": {"files": [{"path": "fleet/*.yaml"}]}}
+SERVER = {"server": "{{cluster}}"}
+BY_KIND = "$own/values/{{ .kind }}.yaml"
+
+
+def test_charts_of_two_clusters_are_not_beside_each_other() -> None:
+    files = {
+        f"values/{PLUGIN}.yaml": "gfd: {enabled: true}\n",
+        f"values/{DRIVER}.yaml": DRA,
+    }
+    by = elements(old=PLUGIN, new=DRIVER)
+    both = {"list": {"elements": [*by["list"]["elements"], {"cluster": "new", "kind": PLUGIN}]}}
+
+    def codes(**sets: str) -> set[str]:
+        return {each.code for each in found([*files.items(), *sets.items()])}
+
+    assert "GPU1186" in codes()
+    assert "GPU1186" not in codes(**{"set.yaml": several(BY_KIND, by=by, chart="{{ .kind }}")})
+    for other in (
+        several(BY_KIND, by=both, chart="{{ .kind }}"),
+        several(BY_KIND, by=by, chart="{{ .kind }}", to={"name": "one"}),
+        several(BY_KIND, by=by, chart="{{ .kind }}", to={"name": "{{ .unknown }}"}),
+    ):
+        assert "GPU1186" in codes(**{"set.yaml": other})
+
+
+@pytest.mark.parametrize(
+    ("text", "clusters"),
+    [
+        (several(BY_KIND, by=elements(a="x", b="y")), {"top/values/x.yaml": "a"}),
+        (several(BY_KIND, by=elements(a="x", b="x")), {}),
+        (several("values/{{ .kind }}.yaml", by=elements(a="x")), {}),
+        (several(BY_KIND, by=elements(a="x"), to=SERVER), {"top/values/x.yaml": "a"}),
+        (several(BY_KIND, by=elements(a="x")).replace("ApplicationSet", "Other"), {}),
+        (several(BY_KIND, by={"clusters": {}}), {}),
+        (several(BY_KIND, by=FILES), {"top/values/x.yaml": "north"}),
+    ],
+)
+def test_the_cluster_that_alone_gets_a_file(text: str, clusters: dict[str, str]) -> None:
+    texts = {
+        "top/set.yaml": text,
+        "top/values/x.yaml": "",
+        "top/values/two.yaml": "",
+        "elsewhere/values/two.yaml": "",
+        "top/fleet/north.yaml": "cluster: north\nkind: x\n",
+        "top/fleet/more.json": "",
+    }
+
+    assert clusters_of_values(texts) == clusters
+    assert (
+        clusters_of_values({"guide.md": f"```yaml\n{text}\n```\n", **texts, "top/set.yaml": ""})
+        == {}
+    )
+
+
+def missing(text: str, tmp_path: Path, **values: str) -> list[tuple[str, str, str]]:
+    """What is said of files that are read part by part, as a command reads them."""
+    named = values or {"h100-mig": OPERATOR, "l40s": OPERATOR}
+    files = {
+        "argo/set.yaml": text,
+        "fleet/south.yaml": "cluster: south\nkind: h100mig\n",
+        "fleet/north.yaml": "cluster: north\nkind: l40s\n",
+        **{f"values/{name}.yaml": said for name, said in named.items()},
+    }
+    told = [each for each in found_in_parts(tmp_path, files) if each.code == "GPU1379"]
+    return [(each.severity, each.path, each.message) for each in told]
+
+
+MESSAGE = (
+    "For south it takes values of values/h100mig.yaml, which is not there, and nothing takes those "
+    "of h100-mig.yaml: Argo CD %s."
+)
+
+
+@pytest.mark.parametrize("ignored", [True, False])
+@pytest.mark.parametrize("by", [FILES, elements(south="h100mig", north="l40s")])
+def test_a_name_that_was_meant_otherwise_is_told(
+    tmp_path: Path, by: dict[str, Any], ignored: bool
+) -> None:
+    more = {"ignoreMissingValueFiles": True} if ignored else {}
+    ((severity, path, message),) = missing(several(BY_KIND, by=by, **more), tmp_path)
+
+    assert severity == ("warning" if ignored else "error")
+    assert path == "spec.template.spec.sources[0].helm.valueFiles[0]"
+    assert message == MESSAGE % ("passes it over" if ignored else "renders nothing")
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        (several(BY_KIND, by=FILES), {"h100mig": OPERATOR, "l40s": OPERATOR}),
+        (several(BY_KIND, by=FILES), {"a100": OPERATOR, "l40s": OPERATOR}),
+        (several(BY_KIND, by=FILES, chart="redis"), {}),
+        (several(BY_KIND, "$own/values/h100-mig.yaml", by=FILES), {}),
+        (several("$own/values/h100mig.yaml", by=FILES), {}),
+        (several("$own/other/{{ .kind }}.yaml", by=FILES), {}),
+        (several("$own/values/{{ .unknown }}.yaml", by=FILES), {}),
+        (several(BY_KIND, by=elements(south="h100mig", east="h100-mig")), {}),
+    ],
+)
+def test_what_is_there_or_may_be_meant_so_is_not(
+    tmp_path: Path, text: str, values: dict[str, str]
+) -> None:
+    assert missing(text, tmp_path, **values) == []
+
+
+def test_what_a_file_may_name_of_others() -> None:
+    text = several("/a/b.yaml", "../../c.yaml", BY_KIND, "values.yaml", by=FILES)
+
+    assert patterns_named(GivenFile("set.yaml", text)) == [
+        "fleet/*.yaml",
+        "a/b.yaml",
+        "c.yaml",
+        "values/*.yaml",
+        "values.yaml",
+    ]
+    assert patterns_named(GivenFile("README.md", text)) == []
+    assert patterns_named(GivenFile("a.yaml", text.replace("ApplicationSet", "Other"))) == []
+    assert patterns_named(GivenFile("a.yaml", "kind: Application\n")) == []
+
+
+def test_a_release_of_flux_names_files_from_a_top() -> None:
+    spec = "{chart: {spec: {chart: ./a, valuesFiles: [./x/y.yaml, z.yaml]}}}"
+    release = GivenFile("a.yaml", f"kind: HelmRelease\nspec: {spec}\n")
+
+    assert patterns_named(release) == ["x/y.yaml", "z.yaml"]
