@@ -297,7 +297,7 @@ class Reading:
 
     def naming(self) -> Naming:
         """What the files have names for, and name."""
-        return naming(self.items, self.classes)
+        return naming(self.items, self.classes, self.files.values())
 
     def scopes(self) -> tuple[FileScope, ...]:
         """The files by what joins them."""
