@@ -108,6 +108,8 @@ def _take_heredoc(command: Command, said: Said) -> None:
     if written:
         said.written[written.removeprefix("./")] = heredoc
         said.within[written.removeprefix("./")] = documents
+    elif command.is_piped:
+        said.pipes(documents)
     else:
         said.inner += documents
 

@@ -14,6 +14,7 @@ from eks_gpushare.catalog.chart_daemonsets import (
 )
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.catalog.chart_releases import is_before
+from eks_gpushare.catalog.printed_values import is_printed
 from eks_gpushare.inventory.edges.daemonsets import UNLABELLED, plugin_reaches
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import Release
@@ -110,6 +111,9 @@ def _of_another_kind(
         # What the lists of Kubernetes hold is no matter of the chart that reads them.
         entry = steps != place and ages is not None and ages.was_read(steps, version)
         if ages is not None and ages.of(steps) and not entry:
+            continue
+        known = None if release.version is UNKNOWN else version
+        if is_printed(release.chart, steps, _at(values, place), known):
             continue
         if _at(values, place) == []:
             continue  # nothing, to the `with` of a template, and so without the default
