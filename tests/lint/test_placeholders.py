@@ -473,3 +473,22 @@ def test_nothing_is_written_into_a_template(line: str) -> None:
 
     for document in read_texts(text, "pod.yaml", outlines=True).documents:
         assert not document.editable
+
+
+MANIFEST = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (f'kubectl create ns a\necho "\n{MANIFEST}" | kubectl apply -f -\ncurl -k https://a\n', 1),
+        (f'echo "\n{MANIFEST}" |kubectl apply -f -\nhelm list\nx\n', 1),
+        (f"{MANIFEST}---\ncurl -k a: b: c\n---\nkubectl get: x: y\n", 1),
+        (f"kubectl apply -f a.yaml\n{MANIFEST}", 0),  # which may be a mistake
+        (f"{MANIFEST}  kubectl a: b\n  helm c: d\n", 0),
+    ],
+)
+def test_commands_in_a_file_that_is_called_yaml_are_no_yaml(text: str, code: int) -> None:
+    (report,) = lint_files([GivenFile("a.yaml", text)])
+
+    assert {each.code for each in report.findings} == {f"GPU100{code}"}
