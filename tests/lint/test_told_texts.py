@@ -71,6 +71,8 @@ def test_an_addon_of_another_tool_tells_which_karpenter_there_is(
         ("chartName: other  # no karpenter\nchartVersion: 0.35.4\n", []),
         ("chartName: karpenter\nchartVersion: {{ version }}\n", []),
         ("x\n\nchartName: karpenter\nchartVersion: 0.1.2-rc.1\n", ["0.1.2-rc.1"]),
+        ("chartVersion: 0.35.4\nchartName: karpenter\n", ["0.35.4"]),
+        ("\nchartVersion: 0.3.4\nb: c\nchartName: karpenter\n\n\nchartVersion: 1.2.3\n", ["0.3.4"]),
     ],
 )
 def test_a_version_stands_beside_the_name_of_the_chart(text: str, versions: list[str]) -> None:
