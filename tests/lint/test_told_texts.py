@@ -72,6 +72,7 @@ def test_an_addon_of_another_tool_tells_which_karpenter_there_is(
         ("chartName: karpenter\nchartVersion: {{ version }}\n", []),
         ("x\n\nchartName: karpenter\nchartVersion: 0.1.2-rc.1\n", ["0.1.2-rc.1"]),
         ("chartVersion: 0.35.4\nchartName: karpenter\n", ["0.35.4"]),
+        ("\nchartName: karpenter\na: b\nchartVersion: 0.35.4\n", ["0.35.4"]),
         ("\nchartVersion: 0.3.4\nb: c\nchartName: karpenter\n\n\nchartVersion: 1.2.3\n", ["0.3.4"]),
     ],
 )
