@@ -130,6 +130,26 @@ def test_what_stands_for_a_value(text: str, expected: Any) -> None:
     assert value_of(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "gapped"),
+    [
+        ("a: 1\n${more}\nb: 2\n", f"a: 1\n{GAP * 6}:\nb: 2\n"),
+        ("\n${more}\nb: 2\n", f"\n{GAP * 6}:\nb: 2\n"),
+        ("a: 1\n${more}x\nb: 2\n", f"a: 1\n{GAP * 8}\nb: 2\n"),
+        ("a: ${more}\nb: 2\n", f"a: {GAP * 7}\nb: 2\n"),
+        ("a: 1\nB|-c: d-| # e\nb: 2\n", f"a: 1\n{GAP * 8}: # e\nb: 2\n"),
+        ("a: 1\n  b: B|-c-|\n", f"a: 1\n  b: {GAP * 6}\n"),
+        ("a:\n  B_C\n  b: 2\n", f"a:\n  {GAP * 2}:\n  b: 2\n"),
+        ("a: |\n  B_C\n  b: 2\n", f"a: |\n  {GAP * 3}\n  b: 2\n"),
+        ("a: B|-c-|\n  B_C\nb: 2\n", f"a: {GAP * 6}\n  {GAP * 2}:\nb: 2\n"),
+        ("a: 1\n  {name}\nb: 2\n", f"a: 1\n  {GAP * 6}\nb: 2\n"),
+    ],
+)
+def test_each_sign_keeps_its_place(text: str, gapped: str) -> None:
+    """One that stands for lines is a key, so that those beside it stay what they are."""
+    assert with_gaps(text) == gapped
+
+
 def test_what_a_template_decides_is_not_known() -> None:
     text = "a:\n{{- if .Values.b }}\n  b: 1\n{{- else }}\n  b: 2\n{{- end }}\n"
 
