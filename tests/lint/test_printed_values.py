@@ -122,6 +122,18 @@ def test_values_that_no_flag_takes_are_none_of_the_release() -> None:
     ]
 
 
+def test_a_pipe_ends_at_the_next_command() -> None:
+    """What another one hands on, which is not seen, is not what stood in the pipe before."""
+    other = "envsubst < values.yaml | helm install b ./gpu-operator.tgz --version v25.10.1 -f -\n"
+    first = "cat <<EOF | tee /dev/null\ndriver: {enabled: 'false'}\nEOF\n"
+    wrong = first + other.replace("envsubst < values.yaml | ", "")
+
+    assert "GPU1036" not in {code for _, code in spots(first + other)}
+    assert "GPU1036" not in {code for _, code in spots(wrong)}
+    whole = first.replace("tee /dev/null", "envsubst | " + other.partition("| ")[2].strip())
+    assert "GPU1036" in {code for _, code in spots(whole)}
+
+
 POD = """\
 cat <<EOF | kubectl apply -f -
 apiVersion: v1

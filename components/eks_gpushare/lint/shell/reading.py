@@ -92,6 +92,8 @@ def read_commands(text: str, said: Said, line: int = 1, column: int = 1) -> None
             node_group(command.words, said)
         elif name == "nvidia-smi":
             mig_instances(command.words, said)
+        if not command.is_piped:
+            said.pipes(())
 
 
 def _take_heredoc(command: Command, said: Said) -> None:
