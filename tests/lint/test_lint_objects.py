@@ -200,6 +200,23 @@ def test_quotas(name: str, codes: list[str]) -> None:
     assert found(QUOTA % name) == codes
 
 
+@pytest.mark.parametrize(
+    ("requests", "limits", "severity"),
+    [("4", "4", "warning"), ('"4"', "4", "warning"), ("2", "4", None)],
+)
+def test_a_quota_that_bounds_them_already_loses_nothing(
+    requests: str, limits: str, severity: str | None
+) -> None:
+    quota = QUOTA.replace("%s: 4", "requests.%s: {}, limits.%s: {}").replace("%s", "nvidia.com/gpu")
+    text = quota.replace("{}", requests, 1).replace("{}", limits)
+    (report,) = lint_files([GivenFile("quota.yaml", text)])
+
+    (each,) = report.findings
+    fix = "Leave it out: requests.nvidia.com/gpu bounds them already."
+    assert each.severity == (severity or "error")
+    assert each.fix == (fix if severity else "Write requests.nvidia.com/gpu.")
+
+
 OPERATOR = """\
 driver: {enabled: false}
 toolkit: {enabled: false}

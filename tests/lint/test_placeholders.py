@@ -53,6 +53,7 @@ SIGNS: Final = (
     ),
     *("REPLACE_ME", "CHANGEME", "your-value", "YOUR_VALUE", "insert-your-value", "TODO", "..."),
     *("A | B", "one|two", "@@GPUS@@", "@GPUS@", "%GPUS%", "%{gpus}", "<%= gpus %>", "%s", "{gpus}"),
+    *("GPUS|-1-|", "MORE_GPUS|-value-1-|"),
     *("__GPUS__", "xxx", "# insert the number", "x-${GPUS}-y", "x-{{ gpus }}-y", "ami-0123..."),
 )
 MOST: Final = int(os.environ.get("EKS_GPUSHARE_TEST_PLACEHOLDERS", "80"))
@@ -127,6 +128,26 @@ def test_a_sign_is_unknown_where_a_value_stands(sign: str) -> None:
 )
 def test_what_stands_for_a_value(text: str, expected: Any) -> None:
     assert value_of(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "gapped"),
+    [
+        ("a: 1\n${more}\nb: 2\n", f"a: 1\n{GAP * 6}:\nb: 2\n"),
+        ("\n${more}\nb: 2\n", f"\n{GAP * 6}:\nb: 2\n"),
+        ("a: 1\n${more}x\nb: 2\n", f"a: 1\n{GAP * 8}\nb: 2\n"),
+        ("a: ${more}\nb: 2\n", f"a: {GAP * 7}\nb: 2\n"),
+        ("a: 1\nB|-c: d-| # e\nb: 2\n", f"a: 1\n{GAP * 8}: # e\nb: 2\n"),
+        ("a: 1\n  b: B|-c-|\n", f"a: 1\n  b: {GAP * 6}\n"),
+        ("a:\n  B_C\n  b: 2\n", f"a:\n  {GAP * 2}:\n  b: 2\n"),
+        ("a: |\n  B_C\n  b: 2\n", f"a: |\n  {GAP * 3}\n  b: 2\n"),
+        ("a: B|-c-|\n  B_C\nb: 2\n", f"a: {GAP * 6}\n  {GAP * 2}:\nb: 2\n"),
+        ("a: 1\n  {name}\nb: 2\n", f"a: 1\n  {GAP * 6}\nb: 2\n"),
+    ],
+)
+def test_each_sign_keeps_its_place(text: str, gapped: str) -> None:
+    """One that stands for lines is a key, so that those beside it stay what they are."""
+    assert with_gaps(text) == gapped
 
 
 def test_what_a_template_decides_is_not_known() -> None:
@@ -273,7 +294,10 @@ def test_a_sign_for_any_scalar_of_a_right_file_brings_no_finding() -> None:
     assert wrong == []
 
 
-SIGNS_OF_LINES = ("${what_is_to_come}", "{{ .Values.more }}", "{{- toYaml .more | nindent N }}")
+SIGNS_OF_LINES = (
+    *("${what_is_to_come}", "{{ .Values.more }}", "{{- toYaml .more | nindent N }}"),
+    *("OTHER-LINES|-value: 'a'-|", "OTHER-LINES_TO_COME"),
+)
 
 
 def lines_among_keys() -> list[tuple[str, str, int, str]]:
@@ -308,7 +332,11 @@ def test_lines_to_come_among_the_keys_of_a_right_file_bring_no_finding() -> None
 
 @pytest.mark.parametrize(
     "line",
-    ["${volumes}", "${volumes}\n  ${more}", "{{ .volumes }}", "{{- toYaml .x | nindent 2 }}"],
+    [
+        *("${volumes}", "${volumes}\n  ${more}", "{{ .volumes }}", "{{- toYaml .x | nindent 2 }}"),
+        *("VOLUMES|-volumes: []-|", "VOLUMES|-a: b-|  # as always", "MORE-VOLUMES_1 \r"),
+        *("A|-volumes: []-|\n  MORE_VOLUMES", "MORE_VOLUMES\n  A|-volumes: []-|"),
+    ],
 )
 def test_what_stands_beside_lines_to_come_is_judged(line: str) -> None:
     text = (
@@ -319,6 +347,39 @@ def test_what_stands_beside_lines_to_come_is_judged(line: str) -> None:
     (found,) = alarms({"class.yaml": text})
 
     assert found[2].startswith("bottlerocket@latest is another image")
+
+
+@pytest.mark.parametrize(
+    ("text", "signs"),
+    [
+        ("a: 'b'\nA|-c: 1-|\n  d: [\n", True),  # far from where it is noticed
+        ("a: 'b'\na|-c: 1-|\n  d: [\n", False),
+        ("a: 'b'\nA|- c: 1-|\n  d: [\n", False),
+        ("a: 1\nMORE-LINES_1\nb: 2\n", True),
+        ("a: 1\nMORE-LINES\nb: 2\n", False),  # says nothing of being a name
+    ],
+)
+def test_names_that_a_script_puts_lines_for_make_a_template(text: str, signs: bool) -> None:
+    assert is_template(text, 3) is signs
+
+
+def test_a_name_with_a_default_is_no_key_of_an_object() -> None:
+    """A script puts the whole line there, so that the other keys are what they are."""
+    pod = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: a\n"
+        "    OWN_IMAGE|-image: b:1-|\n    resources: {limits: {nvidia.com/gpu: GPUS}}\n"
+    )
+
+    assert alarms({"pod.yaml": pod.replace("GPUS", "1")}) == []
+    (found,) = alarms({"pod.yaml": pod.replace("GPUS", "0.5")})
+    assert found[1] == "GPU1114"
+
+
+def test_a_name_alone_is_one_only_where_yaml_does_not_take_it() -> None:
+    assert value_of("a: b\n  MORE_LINES\nc: |\n  MORE_LINES\n") == {
+        "a": "b MORE_LINES",
+        "c": "MORE_LINES\n",
+    }
 
 
 def test_lines_that_helm_indents_further_than_they_stand_leave_the_document_unread() -> None:
@@ -432,3 +493,22 @@ def test_nothing_is_written_into_a_template(line: str) -> None:
 
     for document in read_texts(text, "pod.yaml", outlines=True).documents:
         assert not document.editable
+
+
+MANIFEST = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (f'kubectl create ns a\necho "\n{MANIFEST}" | kubectl apply -f -\ncurl -k https://a\n', 1),
+        (f'echo "\n{MANIFEST}" |kubectl apply -f -\nhelm list\nx\n', 1),
+        (f"{MANIFEST}---\ncurl -k a: b: c\n---\nkubectl get: x: y\n", 1),
+        (f"kubectl apply -f a.yaml\n{MANIFEST}", 0),  # which may be a mistake
+        (f"{MANIFEST}  kubectl a: b\n  helm c: d\n", 0),
+    ],
+)
+def test_commands_in_a_file_that_is_called_yaml_are_no_yaml(text: str, code: int) -> None:
+    (report,) = lint_files([GivenFile("a.yaml", text)])
+
+    assert {each.code for each in report.findings} == {f"GPU100{code}"}

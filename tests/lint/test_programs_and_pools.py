@@ -589,6 +589,51 @@ def test_an_exporter_knows_shares_and_pods(texts: tuple[str, ...], wrong: set[st
     assert codes(*texts) & {"GPU1245", "GPU1246", "GPU1247"} == wrong
 
 
+LIMIT = "resources: {limits: {memory: %s}}"
+
+
+@pytest.mark.parametrize(
+    ("release", "limit", "wrong"),
+    [
+        ("image: nvidia/dcgm-exporter:3.2.5-3.1.7-ubuntu22.04", "256Mi", False),
+        ("image: nvidia/dcgm-exporter:3.3.7-3.5.0", "256Mi", False),
+        ("image: nvidia/dcgm-exporter:3.3.7-3.5.0", "255Mi", True),
+        ("image: nvidia/dcgm-exporter:3.3.8-3.6.0-ubi9", "256Mi", True),
+        ("image: nvidia/dcgm-exporter:3.3.8-3.6.0-ubi9", "512Mi", False),
+        ("image: nvidia/dcgm-exporter:latest", "256Mi", True),
+    ],
+)
+def test_an_exporter_uses_more_since_a_release(release: str, limit: str, wrong: bool) -> None:
+    image = next(line.strip() for line in EXPORTER.splitlines() if "image:" in line)
+    text = exporter(memory=limit).replace(image, release)
+
+    assert ("GPU1247" in codes(text)) is wrong
+
+
+@pytest.mark.parametrize(
+    ("chart", "version", "more", "wrong"),
+    [
+        ("gpu-operator", "v24.6.2", "", False),
+        ("gpu-operator", "v24.9.0", "", True),
+        ("gpu-operator", "v24.6.2", "version: 3.3.9-3.6.1-ubuntu22.04, ", True),
+        ("gpu-operator", "v24.9.0", "version: 3.3.7-3.5.0-ubuntu22.04, ", False),
+        ("gpu-operator", "", "", True),
+        ("dcgm-exporter", "3.5.0", "", False),
+        ("dcgm-exporter", "3.6.0", "", True),
+        ("dcgm-exporter", "24.1.0", "", True),
+    ],
+)
+def test_what_a_chart_installs_is_one_of_its_release(
+    chart: str, version: str, more: str, wrong: bool
+) -> None:
+    values = f"{{{more}{LIMIT % '256Mi'}}}"
+    told = values if chart == "dcgm-exporter" else f"{{dcgmExporter: {values}}}"
+    text = ITS_CHART.replace("dcgm-exporter, version: 4.8.2", f"{chart}, version: '{version}'")
+    text = text.replace("{extraEnv: %s}", told)
+
+    assert ("GPU1247" in codes(text)) is wrong
+
+
 OLD = "driver: {enabled: true}\ndcgmExporter: {version: %s}\n"
 
 

@@ -115,6 +115,19 @@ def test_values_that_the_templates_beside_them_read(template: str, codes: list[s
     assert said(files) == codes
 
 
+@pytest.mark.parametrize(("name", "codes"), [("gpu-metrics", []), ("gpu-operator", ["GPU1034"])])
+def test_a_chart_that_tells_of_nvidias_sources_has_values_of_its_own(
+    name: str, codes: list[str]
+) -> None:
+    """As one does that installs an exporter of theirs, with templates that somebody else wrote."""
+    chart = f"name: {name}\nversion: 0.1.0\nsources: [https://github.com/NVIDIA/dcgm]\n"
+    values = "driver: {enabled: true}\ntoolkit: {enabled: true}\ndcgmExporter: {enabld: true}\n"
+    template = "kind: {{ .Values.driver.kind }}\n"
+    files = {"c/Chart.yaml": chart, "c/values.yaml": values, "c/templates/a.yaml": template}
+
+    assert said(files) == codes
+
+
 def test_a_readme_beside_a_chart_of_ones_own_installs_that_one() -> None:
     """However the chart is called: its values.yaml is no values of the published one."""
     files = {

@@ -10,7 +10,12 @@ from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.files import GivenFile
-from eks_gpushare.manifests.readers.subcharts import Subchart, SubchartValuesReader, subcharts
+from eks_gpushare.manifests.readers.subcharts import (
+    Subchart,
+    SubchartValuesReader,
+    charts_of_ones_own,
+    subcharts,
+)
 
 
 def listed(more: str = "", name: str = "name: gpu-operator") -> list[Subchart]:
@@ -93,3 +98,19 @@ def test_values_have_some_for_one_of_them(value: Any, so: bool) -> None:
     document = Document("c/values.yaml", value, lambda _: Position(1, 1))
 
     assert SubchartValuesReader(listed()).matches(document) == so
+
+
+@pytest.mark.parametrize(
+    ("name", "is_own"),
+    [
+        ("gpu-operator", False),
+        ("gpu-metrics", True),
+        ("kai-scheduler", False),  # of whose values nothing is known
+    ],
+)
+def test_a_chart_that_names_nvidias_sources_is_theirs_by_its_name(name: str, is_own: bool) -> None:
+    chart = f"name: {name}\nsources: [https://github.com/NVIDIA/{name}]\n"
+    template = "a: {{ .Values.driver.enabled }}\n"
+    files = [GivenFile("c/Chart.yaml", chart), GivenFile("c/templates/a.yaml", template)]
+
+    assert charts_of_ones_own(files) == ({"c"} if is_own else set())

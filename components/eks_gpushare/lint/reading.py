@@ -25,12 +25,7 @@ from eks_gpushare.lint.references import as_applied, naming
 from eks_gpushare.lint.rendered_charts import RenderedCharts, told_by_values
 from eks_gpushare.lint.report import FileReport, Placed, finding_of
 from eks_gpushare.lint.rules.files import UNREADABLE
-from eks_gpushare.lint.scopes import (
-    Member,
-    all_together,
-    put_out_in,
-    scopes_of,
-)
+from eks_gpushare.lint.scopes import Member, all_together, put_out_in, scopes_of
 from eks_gpushare.lint.terraform_roots import TerraformRoots, is_terraform
 from eks_gpushare.lint.unread import (
     NO_KIND,
@@ -297,7 +292,7 @@ class Reading:
 
     def naming(self) -> Naming:
         """What the files have names for, and name."""
-        return naming(self.items, self.classes)
+        return naming(self.items, self.classes, self.files.values())
 
     def scopes(self) -> tuple[FileScope, ...]:
         """The files by what joins them."""

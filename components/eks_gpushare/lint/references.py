@@ -37,6 +37,7 @@ from eks_gpushare.lint.told_names import (
     given_by,
     names_of,
 )
+from eks_gpushare.lint.told_texts import OLD_OPENSHIFT, OLD_WORKLOADS, given_in, named_in
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.folders import folders_above
 from eks_gpushare.manifests.kustomize import NAMES
@@ -45,6 +46,7 @@ from eks_gpushare.manifests.rules.eksctl import NO_DRIVER
 from eks_gpushare.manifests.rules.gpu_names import RESOURCE_AS_LABEL, RESOURCE_NAMES
 from eks_gpushare.manifests.rules.gpu_programs import SPLIT
 from eks_gpushare.manifests.rules.karpenter_versions import REMOVED_VERSION
+from eks_gpushare.manifests.rules.kubernetes import OLD_API
 from eks_gpushare.manifests.rules.room_of_pools import NO_TYPE_HAS_IT
 from eks_gpushare.manifests.rules.scaling import NO_SPARE_GPU
 from eks_gpushare.sharing.resources import GPU
@@ -55,11 +57,14 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.lint.changed_pods import PolicyChange
+    from eks_gpushare.lint.file_in_reading import FileInReading
     from eks_gpushare.lint.scopes import FileScope
 
 _TELLS: Final = re.compile(r"#.*\bclusterpolic(?:y|ies)\b", re.IGNORECASE)
 """A comment with the operator's own object, which one may change by hand."""
-_LACKING: Final = (RESOURCE_AS_LABEL, BY_HAND, NO_DRIVER, NOWHERE, REMOVED_VERSION, NO_DAEMON)
+_LACKING: Final = (
+    *(RESOURCE_AS_LABEL, BY_HAND, NO_DRIVER, NOWHERE, REMOVED_VERSION, NO_DAEMON, OLD_API),
+)
 """What is said of nodes or objects that another scope may have something for."""
 _OF_NODES: Final = (ELSEWHERE, NO_SPARE_GPU, NO_TYPE_HAS_IT, PODS_KEPT_OUT, TOO_LARGE_POD)
 """What is said of pods by the nodes of their cluster."""
@@ -184,6 +189,8 @@ class Naming(NamedTuple):
             named, given = {DRIVER}, set(self.having)
         elif judgement.rule is REMOVED_VERSION:
             named, given = {True}, {self._serves_karpenter(judgement.message)}
+        elif judgement.rule is OLD_API and judgement.message.startswith(OLD_WORKLOADS):
+            named, given = {OLD_OPENSHIFT}, set(self.having)
         elif judgement.rule is NO_DAEMON and CAPABLE in judgement.message:
             named = {f"label {CAPABLE}"}  # of nodes of another scope
         return bool(named & given)
@@ -237,12 +244,15 @@ def as_applied(
     return replace(judgement, severity="info") if left_out or tells or put_out else judgement
 
 
-def naming(items: Iterable[Item], classes: Iterable[Document]) -> Naming:
+def naming(
+    items: Iterable[Item], classes: Iterable[Document], given: Iterable[FileInReading] = ()
+) -> Naming:
     """What some files have and name.
 
     Args:
         items: Items of the files.
         classes: Documents that are node classes.
+        given: The files, for what their texts tell by themselves.
     """
     items = list(items)
     having: dict[tuple[str, str], set[str]] = {}
@@ -257,12 +267,27 @@ def naming(items: Iterable[Item], classes: Iterable[Document]) -> Naming:
     for document in classes:
         if (found := class_of(document)) is not None:
             having.setdefault(("class", found[0]), set()).update(file_of(document))
+    _take_texts(given, named, having)
     once: dict[tuple[str, str], set[str]] = {}
     for key, file in once_of(items):
         once.setdefault(key, set()).add(file)
     own = [item for item in items if not is_guide(item.source.file)]
     files = frozenset(file for item in own for file in file_of(item.source.document))
     return _naming(having, named, once, files, changes_in(own))
+
+
+def _take_texts(
+    given: Iterable[FileInReading],
+    named: dict[tuple[str, str], set[str]],
+    having: dict[tuple[str, str], set[str]],
+) -> None:
+    """Add what texts tell by themselves to what files name and have."""
+    for each in given:
+        file = posixpath.normpath(each.name)
+        for key in named_in(each.text):
+            named.setdefault(key, set()).add(file)
+        for key in given_in(each.text):
+            having.setdefault(key, set()).add(file)
 
 
 def _naming(

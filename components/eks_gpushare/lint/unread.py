@@ -38,6 +38,10 @@ _IS_OURS: Final = re.compile(
 )
 """What one of YAML is about then."""
 _USER_DATA: Final = re.compile(r"\s*(?:MIME-Version|Content-Type):[ \t]", re.IGNORECASE)
+_COMMAND: Final = re.compile(
+    r"^(?:(?:kubectl|oc|helm|eksctl|curl)[ ]+[a-z-]|\"[ ]*\|[ ]*kubectl[ ])", re.MULTILINE
+)
+"""A line of a script, or of a note. One alone may have come into a manifest by mistake."""
 _EXPRESSION: Final = re.compile(r"(?:~\.?)?[=^+<X]?\(.+\)(?:->[A-Za-z0-9_]+)?", re.DOTALL)
 _GIVE: Final = "Leave it out, or see docs/lint.md for what is read."
 _YAML: Final = (".yaml", ".yml", ".json", ".tmpl", ".gotmpl")
@@ -68,6 +72,8 @@ def told(problem: YamlProblem, text: str) -> Placed:
         return Placed(TWICE.finding(problem.path, message, sentence(problem.fix)), place)
     if _USER_DATA.match(text):
         return Placed(not_read("it is user data, which is read where nodes are given it"), None)
+    if len(_COMMAND.findall(text)) > 1:
+        return Placed(not_read("it is a list of commands, in a file that is called YAML"), None)
     if is_template(text, problem.line):
         message = "It is a template that is not rendered, so it is not checked."
         fix = "Give what it makes: helm template CHART | eks-gpushare lint -"

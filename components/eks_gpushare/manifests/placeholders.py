@@ -2,7 +2,7 @@
 
 Tools have no common sign for it. Those here are of Helm, Go templates, Jinja, Argo, Liquid, ERB,
 Terraform's templatefile, envsubst, kustomize's vars, sed scripts, Azure's token replacement,
-printf, batch files, and what authors of guides write.
+Gen3's `NAME|-default-|`, printf, batch files, and what authors of guides write.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _ANYWHERE: Final = re.compile(
     | (?<![A-Za-z0-9_])__[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)*__(?![A-Za-z0-9_])
     | <[A-Za-z$][^<>\n]{0,200}>             # <name of the node>
     | \{replaced?[ ](?:with|by)[ ][^{}\n]{1,200}\}   # of MLflow's template of a Job
+    | (?<=[A-Z0-9_])\|-[^\n]{1,200}?-\|   # NAME|-default-|
     """,
     re.VERBOSE,
 )
@@ -58,7 +59,7 @@ _WORDS: Final = re.compile(
     re.VERBOSE,
 )
 _ALONE: Final = re.compile(r"\{{1,2}[ ]?[A-Za-z_.][A-Za-z0-9_.-]*[ ]?\}{1,2}")
-_SIGN: Final = re.compile(r"[{$<%@\[#\ue000]|__")
+_SIGN: Final = re.compile(r"[{$<%@\[#\ue000]|__|\|-")
 """What each of those has one of that may stand anywhere, so that one look tells most texts."""
 _LONGEST_VALUE: Final = 4096
 """Characters; what is longer is no value that somebody would fill in."""
@@ -68,6 +69,14 @@ _WHOLE_SIGN: Final = re.compile(
 _WORD_SIGN: Final = re.compile(
     r"(?i:place|repl|change|your|insert|enter|put|todo|tbd|fixme|fill|set_?me|here)"
 )
+
+
+_DEFAULT: Final = re.compile(r"[A-Z][A-Z0-9_-]*\|-[a-zA-Z]")
+"""Begins `NAME|-key: value-|`, which YAML takes for a key of that name.
+
+A script puts whole lines in its place (`g3k_kv_filter` of gen3/lib/g3k_manifest.sh in
+uc-cdis/cloud-automation).
+"""
 
 
 def is_placeholder(text: str) -> bool:
@@ -97,7 +106,7 @@ def is_key_alone(text: str) -> bool:
 
 def is_key_to_come(key: str) -> bool:
     """Whether a key of a mapping is yet to be filled in, so that there may be any others."""
-    return GAP in key or "${" in key or "{{" in key
+    return GAP in key or "${" in key or "{{" in key or _DEFAULT.search(key) is not None
 
 
 def is_word(text: str) -> bool:
@@ -112,7 +121,9 @@ _UNREADABLE: Final = re.compile(
       (?:\{\{[^\n]{0,200}?\}\} | \{%[^\n]{0,200}?%\} | %\{[^\n]{0,200}?\} | <%[^\n]{0,200}?%>
       | \{[A-Za-z_][A-Za-z0-9_.-]{0,80}\} | \$\{[^{}\n]{1,200}\} | <[A-Za-z][^<>\n]{0,200}>
       | @@[A-Za-z0-9_][A-Za-z0-9_.-]*@@ | @[A-Za-z0-9_][A-Za-z0-9_.-]*@
-      | %%[A-Za-z0-9_][A-Za-z0-9_.-]*%% | %[A-Za-z0-9_]+% | %[sdv]\b)
+      | %%[A-Za-z0-9_][A-Za-z0-9_.-]*%% | %[A-Za-z0-9_]+% | %[sdv]\b
+      | (?<=[A-Z0-9_])\|-[^\n]{1,200}?-\|)
+      | (?<=[ ])[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*_[A-Z0-9_-]*(?=[ \t]*\r?$)
     )
     (?P<rest>(?:[^\s,\]}\#:]|:(?=\S))*)
     """,
@@ -135,7 +146,9 @@ _NO_SCALAR: Final = re.compile(
 """Signs that begin what YAML takes for something else, and notices only later."""
 _NO_VALUE: Final = re.compile(r":\s+(?:\[[A-Za-z][A-Za-z0-9_ -]*\][^\s,\]}\#]|\*{2,}\s*$)")
 """A value, or a part of one, that is yet to be filled in: `[name].example.com`, `*****`."""
-_TOKEN: Final = re.compile(r"(?:[A-Za-z0-9_]:|[\"']|^\s*)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\s*$")
+_TOKEN: Final = re.compile(
+    r"(?:[A-Za-z0-9_]:|[\"']|^\s*)[A-Z][A-Z0-9]*(?:-[A-Z0-9]+)*(?:_[A-Z0-9]+)+\s*$"
+)
 """A word of a program of one's own, joined to what YAML has: `env:TOKEN_ENV`."""
 LONGEST: Final = 256 * 1024
 """Characters of a document that is read as a template."""
@@ -201,13 +214,19 @@ _INDENT: Final = re.compile(r"\bn?indent[ (]+([0-9]+)")
 """How far Helm and Jinja indent what they bring."""
 
 
+_OF_LINES: Final = re.compile(r"\$\{|\{\{|[A-Z][A-Z0-9_-]*(?:\|-[A-Za-z]|$)")
+"""Begins what may stand for whole lines: `${more}`, `NAME|-key: value-|`, or a name alone."""
+_BLOCK: Final = re.compile(r"(?<!-\|)(?<=[|>+-])\s*$")
+"""Ends a line below which a text stands, or the rest of an item."""
+
+
 def _is_line(text: str, found: re.Match[str]) -> bool:
     """Whether a sign stands for whole lines among the keys of a mapping, as `${more}` may."""
-    if found["rest"] or not found["sign"].startswith(("${", "{{")):
+    if found["rest"] or _OF_LINES.match(found["sign"]) is None:
         return False
     begin = text.rfind("\n", 0, found.start("sign")) + 1
     line = text[begin:].partition("\n")[0]
-    if line.strip() != found["sign"]:
+    if line.partition(" #")[0].strip() != found["sign"]:
         return False
     deeper = _INDENT.search(line)
     if deeper and int(deeper[1]) != indent_of(line):
@@ -216,7 +235,7 @@ def _is_line(text: str, found: re.Match[str]) -> bool:
     below = next((each for each in text[begin:].splitlines()[1:] if each.strip()), "")
     if above.rstrip().endswith(":"):  # or is it the value of that key
         return indent_of(below) == indent_of(line) and _KEY.match(below) is not None
-    return not above.rstrip().endswith(("|", ">", "-", "+"))
+    return _BLOCK.search(above) is None
 
 
 def has_signs(text: str) -> bool:
@@ -240,7 +259,7 @@ def is_template(text: str, line: int) -> bool:
         text: The text.
         line: The line at which it is none, from 1.
     """
-    if "{{" in text or _LINE.search(text):
+    if "{{" in text or _LINE.search(text) or _DEFAULT.search(text):
         return True
     lines = text.splitlines()
     here, before = lines[line - 1 : line], lines[max(0, line - 1 - _NEAR) : line - 1]

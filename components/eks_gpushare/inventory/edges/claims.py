@@ -318,7 +318,7 @@ def pods_have_their_claims(inventory: Inventory) -> Iterator[Judgement]:
             yield from _of_containers(workload, listed)
             for number, claim in enumerate(items(listed)):
                 where = (*workload.spec_path, "resourceClaims", number)
-                if at(claim, "source") is not None:
+                if at(claim, "source") not in (None, UNKNOWN):
                     yield _under_source(workload, (*where, "source"))
                 for kind, key in CLAIM_KEYS.items():
                     place = (*where, key)

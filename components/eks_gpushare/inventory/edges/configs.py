@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _CLOSE = 0.8
-_FILLED_IN = re.compile(r"\{\{|\{%|\$\{")
+_FILLED_IN = re.compile(r"(?m)\{\{|\{%|\$\{|[A-Z0-9_]\|-\S|^ *[A-Z][A-Z0-9-]*_[A-Z0-9_-]*\s*$")
 MAP_MISSING = rule_of("GPU1120")
 MAP_UNUSED = rule_of("GPU1121")
 KEY_MISSING = rule_of("GPU1122")

@@ -212,7 +212,7 @@ def _name_and_chart(plain: Sequence[Word], line: Line) -> tuple[Maybe[str], str 
     # A variable of more than there may be is of words of its own, or of none.
     match [word for word in plain if word.text != GAP] if plain[2:] else plain:
         case [name, chart, *_]:
-            reference = chart.value
+            reference = _archive(chart.text) or chart.value
             if reference is UNKNOWN:
                 return name.value, None
             # Charts come from `repository/chart`; a name has no slash.
@@ -221,6 +221,12 @@ def _name_and_chart(plain: Sequence[Word], line: Line) -> tuple[Maybe[str], str 
             return name.value, str(reference)
         case _:
             return UNKNOWN, None
+
+
+def _archive(reference: str) -> str:
+    """The file of an archive in a folder that is not known, which is called like its chart."""
+    folder, _, file = reference.rpartition("/")
+    return file if GAP in folder and GAP not in file and file.endswith(".tgz") else ""
 
 
 def _values(line: Line, said: Said) -> tuple[dict[str, Any], dict[FieldPath, Position], bool]:

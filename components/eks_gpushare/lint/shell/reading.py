@@ -92,6 +92,8 @@ def read_commands(text: str, said: Said, line: int = 1, column: int = 1) -> None
             node_group(command.words, said)
         elif name == "nvidia-smi":
             mig_instances(command.words, said)
+        if not command.is_piped:
+            said.pipes(())
 
 
 def _take_heredoc(command: Command, said: Said) -> None:
@@ -108,6 +110,8 @@ def _take_heredoc(command: Command, said: Said) -> None:
     if written:
         said.written[written.removeprefix("./")] = heredoc
         said.within[written.removeprefix("./")] = documents
+    elif command.is_piped:
+        said.pipes(documents)
     else:
         said.inner += documents
 

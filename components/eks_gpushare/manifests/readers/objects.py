@@ -17,7 +17,7 @@ from eks_gpushare.manifests.rules.kubernetes import COUNTS_NOTHING, GPU_FOR_ALL,
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.finding import FieldPath, Severity
     from eks_gpushare.inventory.source import Source
     from eks_gpushare.manifests.document import Document
 
@@ -129,7 +129,11 @@ def _quota(value: Mapping[str, Any], source: Source, place: FieldPath) -> Iterat
         path: FieldPath = (*place, key)
         message = f"{key} counts nothing in {source.name}."
         edits = (Edit("rename", path, wanted),) if wanted not in hard else ()
-        yield Problem(COUNTS_NOTHING, source, path, message, f"Write {wanted}.", None, edits)
+        fix = f"Write {wanted}."
+        severity: Severity | None = None
+        if wanted in hard and str(hard[wanted]) == str(hard[key]):  # which counts what is meant
+            fix, severity = f"Leave it out: {wanted} bounds them already.", "warning"
+        yield Problem(COUNTS_NOTHING, source, path, message, fix, severity, edits)
 
 
 def _limits(value: Mapping[str, Any], source: Source) -> Iterator[Problem]:

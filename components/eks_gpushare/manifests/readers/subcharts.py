@@ -214,10 +214,15 @@ def _read_by_templates(
 
 
 def _is_changed(file: GivenFile, read: Iterable[str]) -> bool:
-    """Whether templates read a value that no version of the chart of that name has."""
+    """Whether templates read a value that no version of the chart of that name has.
+
+    One of another name is of its own, whatever of NVIDIA's it installs.
+    """
     for document in read_texts(file.text, file.name).documents:
         name = chart_named(at(document.value, "name"))
-        keys, ages = (None, None) if name is None else (chart_keys(name), chart_ages(name))
+        if name is None:
+            return True
+        keys, ages = chart_keys(name), chart_ages(name)
         if keys is not None:
             unread = [(key,) for key in read if keys.kind((key,)) is None]
             return any(ages is None or not ages.had(place) for place in unread)

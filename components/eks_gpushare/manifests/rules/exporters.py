@@ -25,8 +25,8 @@ LITTLE_MEMORY: Final = Rule(
     "GPU1247",
     "warning",
     "The exporter of GPU metrics has the memory that it needs.",
-    "It uses 400 to 500 MiB, more with eight GPUs; below that it is ended again and again, and the "
-    "metrics have gaps.",
+    "Since 3.6 it uses 400 to 500 MiB, more with eight GPUs, before that half as much; with less "
+    "it is ended again and again, and the metrics have gaps.",
     "https://github.com/NVIDIA/dcgm-exporter/issues/609",
 )
 NOT_COUNTERS: Final = Rule(

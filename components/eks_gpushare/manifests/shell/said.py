@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.inventory.items import REMOVED, Pointer
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.manifests.document import Document
@@ -64,6 +65,17 @@ class Said:
         for name in names:
             source = self.source(f"the command that removes {name}", at, {})
             self.items.append(Pointer(source=source, kind=REMOVED, name=name))
+
+    def pipes(self, documents: Sequence[Document]) -> None:
+        """Take what a command hands to the next one, which may read it as the file `-`.
+
+        Args:
+            documents: Those of its text.
+        """
+        if STDIN not in self.taken:
+            self.inner += self.within.get(STDIN, ())
+        self.taken.discard(STDIN)
+        self.within[STDIN] = documents
 
     def values_written(self, file: str) -> Any:
         """The values in a file that the text writes; UNKNOWN of any other."""

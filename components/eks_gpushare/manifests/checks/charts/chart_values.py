@@ -14,6 +14,7 @@ from eks_gpushare.catalog.chart_daemonsets import (
 )
 from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.catalog.chart_releases import is_before
+from eks_gpushare.catalog.printed_values import is_printed
 from eks_gpushare.inventory.edges.daemonsets import UNLABELLED, plugin_reaches
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import Release
@@ -23,6 +24,7 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.charts import EXPORTER, OF_METRICS
+from eks_gpushare.manifests.checks.charts.without_loss import is_without_loss
 from eks_gpushare.manifests.readers.device_plugin import CHOICES
 from eks_gpushare.manifests.readers.words import close_to, plain, shown
 from eks_gpushare.manifests.rules.chart_values import IDLE_VALUE, UNKNOWN_VALUE, WRONG_TYPE
@@ -111,6 +113,9 @@ def _of_another_kind(
         entry = steps != place and ages is not None and ages.was_read(steps, version)
         if ages is not None and ages.of(steps) and not entry:
             continue
+        known = None if release.version is UNKNOWN else version
+        if is_printed(release.chart, steps, _at(values, place), known):
+            continue
         if _at(values, place) == []:
             continue  # nothing, to the `with` of a template, and so without the default
         message = f"{'.'.join(steps)} is {wanted}, not {shown(_at(values, place))}."
@@ -168,12 +173,21 @@ def _unread(
             yield Problem(IDLE_VALUE, release.source, path, message, fix)
             continue
         fix = _HINTS.get(place, fix)
-        if not release.version and ages is not None and ages.had(place):
-            continue  # which version it is for is not said, and one had it
+        if not release.version and ages is not None:
+            if ages.had(place):
+                continue  # which version it is for is not said, and one had it
+            if kind == "unknown":
+                message = _in_none(release.chart, place)
         # A version to come may have the value, unless something else was meant.
         severity: Severity | None = None if release.version or fix != "Remove it." else "warning"
+        if is_without_loss(release.chart, values, place):
+            severity = "info"
         edits = _renamed(path, fix, values, place)
         yield Problem(UNKNOWN_VALUE, release.source, path, message, fix, severity, edits)
+
+
+def _in_none(chart: str, place: Place) -> str:
+    return f"{'.'.join(place)} is no value of {chart}: no template reads it."
 
 
 def _misspelt(release: Release, values: dict[str, Any], keys: ChartKeys) -> Iterator[Judgement]:
@@ -189,7 +203,7 @@ def _misspelt(release: Release, values: dict[str, Any], keys: ChartKeys) -> Iter
         is_close = SequenceMatcher(None, plain(meant), plain(place[-1])).ratio() > _ALIKE
         if fix.startswith(_MEANT) and tuple(above) == place[:-1] and is_close:
             path = value_place(release, place)
-            message = f"{'.'.join(place)} is no value of {release.chart}: no template reads it."
+            message = _in_none(release.chart, place)
             edits = _renamed(path, fix, values, place)
             yield Problem(UNKNOWN_VALUE, release.source, path, message, fix, None, edits)
 
@@ -204,10 +218,13 @@ def _unread_then(
             continue
         _, _, fix = what_is_wrong(keys, place, kind)
         fix = _HINTS.get(place, fix)
-        message = f"{'.'.join(place)} is no value of {called}: no template reads it."
+        message = _in_none(called, place)
         path = value_place(release, place)
         edits = _renamed(path, fix, values, place)
-        yield Problem(UNKNOWN_VALUE, release.source, path, message, fix, None, edits)
+        severity: Severity | None = None
+        if is_without_loss(release.chart, values, place):
+            severity = "info"
+        yield Problem(UNKNOWN_VALUE, release.source, path, message, fix, severity, edits)
     for place in _leaves(values):
         if not _at(values, place):
             continue  # switches off what is not there, as a copy of later values does

@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
+from eks_gpushare.catalog.chart_releases import is_before
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.items import Release, Workload
@@ -42,6 +43,15 @@ _ID: Final = "DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE"
 _ID_TYPES: Final = ("uid", "device-name")
 _SOCKETS: Final = "/var/lib/kubelet/pod-resources"
 _LEAST: Final = 512 * 2**20
+_LEAST_BEFORE: Final = 256 * 2**20
+"""Up to 3.5 it used 200 to 230 MiB.
+
+Sources: https://github.com/NVIDIA/dcgm-exporter/issues/425 and, of nodes with one to eight GPUs,
+https://github.com/aws-observability/helm-charts/pull/66, read 2026-11-30.
+"""
+_MORE_SINCE: Final = (3, 6, 0)
+_BROUGHT_SINCE: Final = "24.9.0"
+"""The GPU Operator that first brought such a one."""
 _ON: Final = ("true", "1", "t")
 _OFF: Final = ("false", "0", "f")
 
@@ -185,11 +195,21 @@ def _pods(exporter: _Exporter) -> Iterator[Problem]:
         )
 
 
+def _is_small(exporter: _Exporter) -> bool:
+    """Whether it is sure to be one of before it came to use more."""
+    given, item = exporter.release, exporter.daemon.item
+    if given is None and isinstance(item, Release) and chart_of(item.chart) == OPERATOR_CHART:
+        return is_before(item.version, _BROUGHT_SINCE)
+    release = _RELEASE.match(str(text(given)))
+    return release is not None and tuple(map(int, release.groups())) < _MORE_SINCE
+
+
 def _memory(exporter: _Exporter) -> Iterator[Problem]:
     if exporter.limit in (None, UNKNOWN):
         return
     limit = quantity(str(text(exporter.limit)))
-    if limit is not None and limit < _LEAST:
+    least = _LEAST_BEFORE if _is_small(exporter) else _LEAST
+    if limit is not None and limit < least:
         yield Problem(
             LITTLE_MEMORY,
             exporter.daemon.source,
