@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import (
     PartlyKnown,
     at,
@@ -160,3 +160,10 @@ def test_what_is_not_known_may_be_the_same(one: Any, other: Any, same: bool) -> 
 )
 def test_values_are_keys_of_mappings(one: Any, other: Any, same: bool) -> None:
     assert len({frozen(one), frozen(other)}) == (1 if same else 2)
+
+
+def test_what_is_of_no_file_is_there_on_no_condition() -> None:
+    source = Source("the node group gpu", {"of": "a program"})
+
+    assert not source.is_optional
+    assert source.optional() is source

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from inventory_of import nodes, plugin, pods
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint.rules.files import NOT_READ
-from eks_gpushare.lint.variants import MOST, agreed, chosen_otherwise, variants
+from eks_gpushare.lint.variants import MOST, agreed, chosen_otherwise, values_to_come, variants
+from eks_gpushare.manifests.document import Document
 
 
 def loose(number: int, **more: Any) -> Release:
@@ -115,3 +117,13 @@ def test_what_is_about_no_values_is_told_as_it_is() -> None:
     found = [((a,), [Problem(NOT_READ, Source("it", object()), (), "one", "fix")]), ((b,), [])]
 
     assert list(chosen_otherwise([a, b], found, lambda _: [])) == found
+
+
+def test_of_values_that_a_template_decides_about_it_is_known_that_there_are_some() -> None:
+    values = loose(1)
+    text = Document("values.yaml", {"n": 1}, lambda _: Position(1, 1), alone="values.yaml")
+    decided = replace(values, source=replace(values.source, document=text))
+
+    (some,) = values_to_come([decided, plugin({"n": 2}), nodes()])
+    assert some.values is UNKNOWN
+    assert some.source.document.alone == ""

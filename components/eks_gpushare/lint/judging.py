@@ -141,7 +141,7 @@ class Scoped:
             try:
                 each = [(one.items, list(edge.look(one))) for one in chosen]
                 alone = partial(self._looked, edge)
-                found += agreed(chosen_otherwise(items, each, alone) if len(each) > 1 else each)
+                found += agreed(chosen_otherwise(items, each, alone))
             except Exception as error:  # noqa: BLE001  (all others are looked for)
                 self.broken.append((error, edge))
         return found

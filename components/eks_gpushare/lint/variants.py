@@ -38,7 +38,7 @@ def variants(items: Sequence[Item]) -> list[tuple[Item, ...]]:
         ]
         loose = [{id(release)} for release in of_chart if is_loose(release)]
         installed = _installs([release for release in of_chart if not is_loose(release)])
-        choices[chart] = [*loose, *installed] if installed or not loose else loose
+        choices[chart] = [*loose, *installed]
     made = []
     for number in range(min(_most(items), max(map(len, choices.values()), default=1))):
         chosen = set().union(*(choice[min(number, len(choice) - 1)] for choice in choices.values()))
