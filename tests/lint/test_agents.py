@@ -56,7 +56,8 @@ def test_labels_and_taints_of_a_node(text: str, labels: Any, taints: Any) -> Non
 
     assert (only.provisioner, only.source.name) == ("byHand", "the node of group_vars/gpu.yml")
     assert only.labels == labels
-    assert (only.taints if taints is UNKNOWN else [str(each) for each in only.taints]) == taints
+    given = only.taints
+    assert (given if given is UNKNOWN else [str(each) for each in given]) == taints
 
 
 @pytest.mark.parametrize(

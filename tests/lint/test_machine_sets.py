@@ -9,6 +9,7 @@ import yaml
 from foreign_reading import items, read_with
 
 from eks_gpushare.inventory.items import NodeSet
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.files import GivenFile
 from eks_gpushare.manifests.readers.kubernetes import KubernetesReader
@@ -65,6 +66,7 @@ def test_labels_and_taints_are_those_of_nodes(kind: str) -> None:
     labelled, tainted = nodes(machines(kind, metadata={"labels": {PROFILE: "six"}}, taints=[TAINT]))
 
     assert labelled.labels == {PROFILE: "six"}
+    assert tainted.taints is not UNKNOWN
     assert [str(each) for each in tainted.taints] == ["nvidia.com/gpu=yes:NoSchedule"]
     assert labelled.source.name == f"the {kind} gpu"
 

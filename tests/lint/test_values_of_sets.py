@@ -131,7 +131,7 @@ MESSAGE = (
 def test_a_name_that_was_meant_otherwise_is_told(
     tmp_path: Path, by: dict[str, Any], ignored: bool
 ) -> None:
-    more = {"ignoreMissingValueFiles": True} if ignored else {}
+    more: dict[str, Any] = {"ignoreMissingValueFiles": True} if ignored else {}
     ((severity, path, message),) = missing(several(BY_KIND, by=by, **more), tmp_path)
 
     assert severity == ("warning" if ignored else "error")
