@@ -155,7 +155,7 @@ def in_all_builds(found: Sequence[tuple[FileScope, list[Judgement]]]) -> list[Ju
 
     What of a base is an error in one overlay is one. That it works otherwise than it says, such as
     a ConfigMap that nothing uses, has to hold in all overlays that have it, but for what an overlay
-    says itself.
+    says itself, of this or of what this does not go with.
     """
     found = _in_all_environments(found)
     kept: list[Judgement] = []
@@ -182,7 +182,20 @@ def in_all_builds(found: Sequence[tuple[FileScope, list[Judgement]]]) -> list[Ju
         file = posixpath.normpath(problem.source.document.file)
         if counts[known] >= sum(file in scope.files and bool(scope.builds) for scope, _ in found):
             kept.append(problem)
+        elif _is_made_so(problem):
+            kept.append(_told_of(problem, problem.source.document.build))
     return kept
+
+
+def _is_made_so(judgement: Judgement) -> bool:
+    """Whether what a finding is against is there by a kustomization alone, which so makes it."""
+    if not isinstance(judgement, Problem) or judgement.against is None:
+        return False
+    source, path = judgement.against
+    document = source.document
+    if not isinstance(document, Document) or document.text is None or document.origin is not None:
+        return False
+    return document.raw((*source.path, *path)) is None
 
 
 def _is_of_build(judgement: Judgement) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.documents.quantity import quantity
-from eks_gpushare.inventory.advertised import is_gpu_resource
 from eks_gpushare.inventory.items import NodeSet, Overlay
 from eks_gpushare.inventory.nodes import CATALOG, NodeKind
 from eks_gpushare.inventory.problem import Problem
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _MIB: Final = 2**20
+_GIB: Final = 2**30
 
 
 @edge(NO_ROOM_FOR_ONE)
@@ -52,11 +52,11 @@ def _too_low(nodes: NodeSet, overlays: Sequence[Overlay]) -> Iterator[Problem]:
         return
     for resource, given in pairs(nodes.limits):
         limit = None if given is UNKNOWN else quantity(str(text(given)))
-        least, unit = _least(str(resource), nodes, known, overlays)
+        least = _least(str(resource), nodes, known, overlays)
         # A limit of 0 switches a pool off on purpose.
-        if limit and least and limit < least * unit:
+        if limit and least and limit < least:
             of = (
-                f"{least // 1024} GiB of memory"
+                f"{least // _GIB} GiB of memory"
                 if resource == "memory"
                 else f"{least} of {resource}"
             )
@@ -72,18 +72,16 @@ def _too_low(nodes: NodeSet, overlays: Sequence[Overlay]) -> Iterator[Problem]:
 
 def _least(
     resource: str, nodes: NodeSet, types: Sequence[InstanceType], overlays: Sequence[Overlay]
-) -> tuple[int | None, int]:
-    """What the smallest node has of a resource, None where it is not known, and its unit."""
+) -> int | None:
+    """What the smallest node has of a resource; None where that is not known."""
     if resource == "cpu":
-        return min(each.vcpus for each in types), 1
+        return min(each.vcpus for each in types)
     if resource == "memory":
-        return min(each.memory_mib for each in types), _MIB
-    if not is_gpu_resource(resource):
-        return None, 1
+        return min(each.memory_mib for each in types) * _MIB
     counts = [_told(resource, NodeKind(nodes, each), overlays) for each in types]
-    return None if None in counts else min(count for count in counts if count is not None), 1
+    return None if None in counts else min(count for count in counts if count is not None)
 
 
 def _told(resource: str, kind: NodeKind, overlays: Sequence[Overlay]) -> int | None:
     told = told_of(kind, overlays)
-    return None if told is None else told.resources.get(resource, 0)
+    return None if told is None else told.resources.get(resource)
