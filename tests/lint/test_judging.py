@@ -187,3 +187,8 @@ def test_of_what_no_choice_is_about_one_is_enough() -> None:
     of_class = odd("")
 
     assert _in_each_of_its_own([(pools[:1], [of_class]), (pools[1:], [])]) == [of_class]
+
+
+def test_an_item_as_a_whole_is_of_no_overlay() -> None:
+    assert kept([at_odds(())], []) == []
+    assert kept([at_odds((), ("c",))], []) == []
