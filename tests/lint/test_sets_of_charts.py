@@ -102,6 +102,13 @@ def test_each_has_the_file_that_is_called_by_its_parameters() -> None:
     assert installed(application_set(), exporter="b: 1\n") == [(*METRICS, False), (*EXPORTER, True)]
 
 
+def test_nothing_is_corrected_in_what_several_applications_are_made_of() -> None:
+    read = read_files([GivenFile("argocd/set.yaml", application_set())])
+    releases = [each for each in read.items if isinstance(each, Release)]
+
+    assert [each.source.document.editable for each in releases] == [False, False]
+
+
 def named(made: str, *others: str, name: str = "argocd/set.yaml") -> list[tuple[str, Any]]:
     files = [GivenFile(name, made), *(GivenFile(each, "a: 1\n") for each in others)]
     return [(each.name, each.values) for each in named_values(files).installs]
