@@ -114,6 +114,16 @@ def named(made: str, *others: str, name: str = "argocd/set.yaml") -> list[tuple[
     return [(each.name, each.values) for each in named_values(files).installs]
 
 
+@pytest.mark.parametrize(("version", "known"), [("4.8.2", True), ("", False), (4, False)])
+def test_values_are_of_the_version_that_an_element_names(version: Any, known: bool) -> None:
+    made = application_set([{**CHARTS[1], "version": version}])
+    files = [GivenFile("argocd/set.yaml", made), GivenFile("values/exporter.yaml", "a: 1\n")]
+
+    told = {"values/exporter.yaml": version} if known else {}
+    assert named_values(files).versions == told
+    assert named_values(files).charts == {"values/exporter.yaml": "dcgm-exporter"}
+
+
 @pytest.mark.parametrize("top", ["", "deep/", "/srv/a/"])
 def test_a_file_is_looked_for_from_wherever_its_repository_begins(top: str) -> None:
     metrics, exporter = f"{top}values/metrics.yaml", f"{top}values/exporter.yaml"
