@@ -39,6 +39,13 @@ def built(path: FieldPath, value: Any, **document: Any) -> Problem:
     return Problem(RULE, Source("it", made, path[:1]), path[1:], "Nothing uses it.", "Use it.")
 
 
+def at_odds(path: FieldPath, at: FieldPath = (), **document: Any) -> Problem:
+    """What a file says as it is, with what a kustomization makes of another."""
+    (read,) = read_texts("data: {a: [b]}\n", "base/y.yaml").documents
+    made = replace(read, build="one", **document)
+    return replace(odd("one"), against=(Source("the other", made, at), path))
+
+
 class Elsewhere:
     """Of values that are written in several files."""
 
@@ -79,6 +86,23 @@ def test_what_an_overlay_says_itself_is_told_of_it() -> None:
     # What is written elsewhere is not known to be another's.
     assert kept([built(("data",), changed, text=None)], []) == []
     assert kept([built(("data",), changed, origin=Elsewhere())], []) == []
+
+
+def test_what_goes_with_nothing_that_an_overlay_adds_is_told_with_its_name() -> None:
+    def told(problem: Problem) -> list[str]:
+        return [each.message for each in kept([problem], []) if isinstance(each, Problem)]
+
+    named = ["Nothing uses it. So it is in one."]
+    assert told(at_odds(("data", "c"))) == named
+    assert told(at_odds(("c",), ("data",))) == named
+    assert told(at_odds(("a", 0), ("data",))) == []
+    # What is written elsewhere is not known to be another's.
+    assert told(at_odds(("data", "c"), text=None)) == []
+    assert told(at_odds(("data", "c"), origin=Elsewhere())) == []
+    assert told(replace(odd("one"), against=(Source("a resource"), ("data",)))) == []
+    # In all of them it is no overlay's.
+    both = [at_odds(("data", "c")), replace(at_odds(("data", "c")), source=odd("two").source)]
+    assert kept(both[:1], both[1:]) == both[:1]
 
 
 def test_what_is_not_known_of_a_base_has_to_be_so_in_all_overlays() -> None:
@@ -163,3 +187,8 @@ def test_of_what_no_choice_is_about_one_is_enough() -> None:
     of_class = odd("")
 
     assert _in_each_of_its_own([(pools[:1], [of_class]), (pools[1:], [])]) == [of_class]
+
+
+def test_an_item_as_a_whole_is_of_no_overlay() -> None:
+    assert kept([at_odds(())], []) == []
+    assert kept([at_odds((), ("c",))], []) == []

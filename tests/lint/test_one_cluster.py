@@ -666,3 +666,70 @@ def test_a_plugin_beside_an_operator_may_be_left_of_two_ways() -> None:
     found = [one for each in reports for one in each.findings if one.code == "GPU1185"]
 
     assert [each.severity for each in found] == ["info"]
+
+
+BOTTLEROCKET = """\
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: shares}
+spec:
+  limits: {nvidia.com/gpu: 4}
+  template:
+    metadata: {labels: {nvidia.com/gpu.present: "true"}}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: shares}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [g6.xlarge]}
+---
+apiVersion: karpenter.k8s.aws/v1
+kind: EC2NodeClass
+metadata: {name: shares}
+spec:
+  amiSelectorTerms: [{alias: ALIAS}]
+  role: nodes
+  userData: "SETTINGS"
+  subnetSelectorTerms: [{tags: {cluster: demo}}]
+  securityGroupSelectorTerms: [{tags: {cluster: demo}}]
+"""
+UNSEEN = """\
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: more}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: more}
+      requirements:
+        - {key: node.kubernetes.io/instance-type, operator: In, values: ["{{ .type }}"]}
+"""
+BARE = "gfd: {enabled: true}\n"
+
+
+def own_plugins(nodes: str, **files: str) -> list[str]:
+    """How grave a chart's plugin is beside those of the nodes' own, in other folders."""
+    given = {f"{name.replace('__', '/')}.yaml": text for name, text in files.items()}
+    reports = lint_files(
+        [GivenFile(*each) for each in {"karpenter/pool.yaml": nodes, **given}.items()]
+    )
+    found = [one for each in reports for one in each.findings if one.code == "GPU1185"]
+    return [each.severity for each in found]
+
+
+def bottlerocket(alias: str = "bottlerocket@v1.57.0", settings: str = "") -> str:
+    return BOTTLEROCKET.replace("ALIAS", alias).replace("SETTINGS", settings)
+
+
+def test_a_plugin_of_a_node_is_there_once_whatever_a_layout_joins() -> None:
+    plugin = child("plugin", "nvidia-device-plugin", "{gfd: {enabled: true}}")
+    off = "[settings.kubelet-device-plugins.nvidia]\\nenabled = false"
+
+    assert own_plugins(bottlerocket(), argo__plugin=plugin) == ["warning"]
+    assert own_plugins(bottlerocket(settings=off), argo__plugin=plugin) == []
+    assert own_plugins(bottlerocket("al2023@v20260714"), argo__plugin=plugin) == []
+    # Of nodes without one the chart may be for these alone, and so of those that are not known.
+    both = f"{bottlerocket()}---\n{bottlerocket('al2023@v20260714').replace('shares', 'others')}"
+    assert own_plugins(both, argo__plugin=plugin) == ["info"]
+    assert own_plugins(bottlerocket() + UNSEEN, argo__plugin=plugin) == ["info"]
+    # Nothing says that values are installed.
+    assert own_plugins(bottlerocket(), nvidia__values=BARE) != ["warning"]

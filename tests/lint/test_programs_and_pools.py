@@ -360,6 +360,59 @@ def test_metrics_are_ones_that_are_there() -> None:
         assert "GPU1242" not in codes(deployment(), scaled(f"sum({other})"))
 
 
+OVERLAY = """\
+resources: [../../base]
+patches:
+  - target: {kind: KIND, name: app}
+    patch: |-
+      - {op: OP, path: PLACE, from: FROM, value: VALUE}
+"""
+_LIMITS = "/spec/template/spec/containers/0/resources/limits"
+
+
+def of_overlays(one: str, *others: str, query: str = "avg(DCGM_FI_DEV_GPU_UTIL)") -> list[str]:
+    """Of a Deployment and what scales it, by overlays of both."""
+    files = {
+        "base/kustomization.yaml": "resources: [app.yaml, scaled.yaml]\n",
+        "base/app.yaml": deployment(),
+        "base/scaled.yaml": scaled(query),
+    }
+    for number, text in enumerate((one, *others)):
+        files[f"overlays/{number}/kustomization.yaml"] = text
+    reports = lint_files([GivenFile(name, text) for name, text in files.items()])
+    found = (each for report in reports for each in report.findings)
+    return [each.message for each in found if each.code == "GPU1241"]
+
+
+def overlay(kind: str, path: str, *, value: str, moved: str = "") -> str:
+    op = "op: move" if moved else "op: replace"
+    made = OVERLAY.replace("op: OP", op).replace("KIND", kind).replace("PLACE", path)
+    return made.replace("from: FROM, ", f"from: {moved}, " if moved else "").replace("VALUE", value)
+
+
+def test_an_overlay_with_mig_devices_wants_another_metric_than_its_base() -> None:
+    plain = "resources: [../../base]\n"
+    cut = overlay(
+        "Deployment",
+        f"{_LIMITS}/nvidia.com~1mig-3g.40gb",
+        value="1",
+        moved=f"{_LIMITS}/nvidia.com~1gpu",
+    )
+    said = (
+        "The query of trigger 0 of the ScaledObject app is for DCGM_FI_DEV_GPU_UTIL, and the pods "
+        "have MIG devices."
+    )
+
+    assert of_overlays(cut, plain) == [f"{said} So it is in overlays/0/kustomization.yaml."]
+    assert of_overlays(cut) == [said]
+    assert of_overlays(plain, overlay("Deployment", "/spec/replicas", value="2")) == []
+    active = "avg(DCGM_FI_PROF_GR_ENGINE_ACTIVE)"
+    assert of_overlays(cut, plain, query=active) == []
+    other = overlay("ScaledObject", "/spec/triggers/0/metadata/query", value=active)
+    other = other.partition("patches:\n")[2]
+    assert of_overlays(cut + other, plain) == []
+
+
 NODES = """\
 apiVersion: eksctl.io/v1alpha5
 kind: ClusterConfig

@@ -10,6 +10,7 @@ import pytest
 from eks_gpushare.findings.defects import CHECK_FAILED
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.lint.dispatch import lint_files, read_files
+from eks_gpushare.manifests.checks.nodes.limits_of_pools import limits
 from eks_gpushare.manifests.checks.nodes.room_of_pools import pools
 from eks_gpushare.manifests.files import GivenFile
 
@@ -234,11 +235,90 @@ def test_it_is_said_what_a_pool_has(text: str, message: str, fix: str) -> None:
 
 def test_only_documents_of_pools_are_looked_at() -> None:
     """What a program declares has its values elsewhere, and rules of its own."""
-    read = read_files([GivenFile("a.yaml", pool(limits='cpu: "2"'))])
-    whole = tuple(read.items)
-    apart = tuple(replace(each, source=replace(each.source, document=None)) for each in whole)
+    mixed = pool(label("category", 'g", "c'))
+    for check, text in ((limits, pool(limits='cpu: "2"')), (pools, mixed)):
+        whole = tuple(read_files([GivenFile("a.yaml", text)]).items)
+        apart = tuple(replace(each, source=replace(each.source, document=None)) for each in whole)
 
-    assert [len(list(pools.look(Inventory(items)))) for items in (whole, apart)] == [1, 0]
+        assert [len(list(check.look(Inventory(items)))) for items in (whole, apart)] == [1, 0]
+
+
+def overlay(capacity: str, of_type: str = "g6.12xlarge", weight: str = "1", name: str = "o") -> str:
+    return f"""\
+---
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata: {{name: {name}}}
+spec:
+  weight: {weight}
+  requirements:
+    - {{key: node.kubernetes.io/instance-type, operator: In, values: [{of_type}]}}
+  capacity: {{{capacity}}}
+"""
+
+
+SHARES = "nvidia.com/gpu.shared"
+
+
+@pytest.mark.parametrize(
+    ("limit", "types", "overlays", "wrong"),
+    [
+        (f"{SHARES}: 15", "g6.12xlarge", overlay(f"{SHARES}: 16"), True),
+        (f"{SHARES}: 16", "g6.12xlarge", overlay(f"{SHARES}: 16"), False),
+        (f"{SHARES}: 0", "g6.12xlarge", overlay(f"{SHARES}: 16"), False),
+        (f"{SHARES}: 15", "g6.12xlarge", overlay(f"{SHARES}: 16", "g5.xlarge"), False),
+        (f"{SHARES}: 15", "g6.12xlarge", overlay(f"{SHARES}: '{{{{ .n }}}}'"), False),
+        (f"{SHARES}: 15", "g6.12xlarge", "", False),
+        # Karpenter launches the smaller one.
+        (f"{SHARES}: 15", "g6.12xlarge, g6.xlarge", overlay(f"{SHARES}: 16"), False),
+        (
+            f"{SHARES}: 3",
+            "g6.12xlarge, g6.xlarge",
+            overlay(f"{SHARES}: 16") + overlay(f"{SHARES}: 4", "g6.xlarge", name="s"),
+            True,
+        ),
+        ("nvidia.com/gpu: 3", "g6.12xlarge", "", True),
+        ("nvidia.com/gpu: 3", "g6.12xlarge", overlay(f"{SHARES}: 16"), True),
+        ("nvidia.com/gpu: 3", "g6.12xlarge", overlay("nvidia.com/gpu: 0"), False),
+        ("nvidia.com/gpu: 7", "g6.12xlarge", overlay("nvidia.com/gpu: 8"), True),
+        (
+            "nvidia.com/gpu: 7",
+            "g6.12xlarge",
+            overlay("nvidia.com/gpu: 8", weight='"{{ .w }}"'),
+            False,
+        ),
+        (
+            "nvidia.com/gpu: 7",
+            "g6.12xlarge",
+            overlay("nvidia.com/gpu: 8") + overlay("nvidia.com/gpu: 4", weight="2", name="h"),
+            False,
+        ),
+        ("nvidia.com/gpu: 3", "g6.12xlarge", overlay("cpu: 1", "'{{ .type }}'"), False),
+        ("example.com/gpu: 3", "g6.12xlarge", overlay("example.com/gpu: 4"), False),
+    ],
+)
+def test_limits_are_of_what_karpenter_takes_a_node_to_have(
+    limit: str, types: str, overlays: str, wrong: bool
+) -> None:
+    text = pool(of_type(types), limits=limit) + overlays
+
+    assert ("GPU1251" in codes(text)) is wrong
+
+
+def test_it_is_said_how_many_shares_a_node_has() -> None:
+    text = pool(of_type("g6.12xlarge"), limits=f"{SHARES}: 12") + overlay(f"{SHARES}: 16")
+    found = [each for each in judged(text) if each.code == "GPU1251"]
+
+    assert [(each.message, each.fix) for each in found] == [
+        (
+            (
+                "The NodePool gpu limits nvidia.com/gpu.shared to 12, and the smallest of its "
+                "nodes has 16 of nvidia.com/gpu.shared."
+            ),
+            "Raise the limit to that of as many nodes as there may be.",
+        )
+    ]
+    assert found[0].path == 'spec.limits["nvidia.com/gpu.shared"]'
 
 
 GROUPS = """\

@@ -37,6 +37,8 @@ class Problem:
     severity: Severity | None = None
     edits: tuple[Edit, ...] = ()
     """Empty unless they are certain."""
+    against: tuple[Source, FieldPath] | None = None
+    """Another item that it follows from, and the place in it of what does not go with this one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,13 @@ from eks_gpushare.lint.readers.pulumi_yaml import is_program, manifests_named, r
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.shell.helm import chart_and_files
 from eks_gpushare.lint.shell.reading import MAX_CHARACTERS
+from eks_gpushare.manifests.application_sets import (
+    TEMPLATE,
+    applications_of,
+    is_set,
+    name_of,
+    sources_of,
+)
 from eks_gpushare.manifests.charts import CHARTS, chart_named
 from eks_gpushare.manifests.files import read_file
 from eks_gpushare.manifests.readers.helm_objects import FURTHER_VALUES, is_helmfile
@@ -39,6 +46,7 @@ _OF_A_SOURCE: Final = re.compile(
     r"(?:^[ \t]*-[ \t]+|[\[,]\s*)[\"']?\$[A-Za-z0-9_-]+/(?P<path>[A-Za-z0-9_./-]+)",
     re.MULTILINE,
 )
+_OF_TOP: Final = re.compile(r"\$[A-Za-z0-9_-]+/(.+)")
 _OF_PULUMI: Final = re.compile(r"type:[ ]+[\"']?kubernetes:(?:yaml|helm)")
 _COMMENT: Final = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
@@ -102,7 +110,7 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
         if there and len(set(there)) == len(several) == several[0][3]:
             installs.append(Install(whence, "", tuple(there)))
         for each in _of_releases(file):
-            paths = [path for name in each.files if (path := _where((beside,), name, known))]
+            paths = _paths_of(each, beside, known)
             if each.is_all and paths and len(set(paths)) == len(each.files):
                 named_by += [(each.chart, path) for path in paths]
                 versions |= dict.fromkeys(paths, each.version) if each.version else {}
@@ -192,11 +200,22 @@ class _ReleaseFiles(NamedTuple):
     files: tuple[str, ...]
     is_all: bool
     """Whether these, and what is written after them, are all values of it."""
+    of_top: bool = False
+    """Whether they are named from the top of a repository, which may lie anywhere."""
+
+
+def _paths_of(each: _ReleaseFiles, folder: str, known: set[str]) -> list[str]:
+    """The files of a release that are there, by the folder of what names them."""
+    if not each.of_top:
+        return [path for name in each.files if (path := _where((folder,), name, known))]
+    found = [[path for path in known if f"/{path}".endswith(f"/{name}")] for name in each.files]
+    return [paths[0] for paths in found if len(paths) == 1]
 
 
 def _of_releases(file: GivenFile) -> Iterator[_ReleaseFiles]:
-    """Releases with files, of Helmfile and of programs of Pulumi in YAML."""
+    """Releases with files, of Helmfile, of sets and of programs of Pulumi in YAML."""
     yield from _of_helmfile(file)
+    yield from _of_sets(file)
     for value in _programs(file):
         for given, files, is_all in releases_named(value):
             chart = chart_named(at(given, "chart"))
@@ -204,6 +223,23 @@ def _of_releases(file: GivenFile) -> Iterator[_ReleaseFiles]:
             if chart:
                 name, version = (each if isinstance(each, str) else "" for each in told)
                 yield _ReleaseFiles(chart, name, version, files, is_all)
+
+
+def _of_sets(file: GivenFile) -> Iterator[_ReleaseFiles]:
+    """What applications of a set install by its parameters, with files of another source each."""
+    if "valueFiles" not in file.text or "ApplicationSet" not in file.text or is_guide(file.name):
+        return
+    for document in read_texts(file.text, file.name).documents:
+        for made in applications_of(document) if is_set(document.value) else ():
+            for place, source in sources_of(at(made.value, *TEMPLATE)):
+                listed = items(at(source, "helm", "valueFiles"))
+                files = [found[1] for each in listed if (found := _OF_TOP.fullmatch(str(each)))]
+                chart, version = chart_named(at(source, "chart")), at(source, "targetRevision")
+                if chart and files and len(files) == len(listed):
+                    version = version if isinstance(version, str) else ""
+                    called = str(name_of(made, place))
+                    paths = tuple(map(posixpath.normpath, files))
+                    yield _ReleaseFiles(chart, called, version, paths, is_all=True, of_top=True)
 
 
 def manifests_named_by(file: GivenFile) -> Iterator[str]:

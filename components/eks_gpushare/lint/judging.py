@@ -25,7 +25,7 @@ from eks_gpushare.manifests.document import Document
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
-    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.finding import FieldPath, Severity
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.registry import Edge
@@ -94,7 +94,7 @@ class Scoped:
             if isinstance(one, Problem)
         }
         return [
-            replace(each, severity=sure.get(_by_itself(each), "info"))
+            replace(each, severity=sure.get(_by_itself(each), _at_most(each)))
             if each.rule in _TWICE and isinstance(each, Problem)
             else each
             for each in found
@@ -155,7 +155,7 @@ def in_all_builds(found: Sequence[tuple[FileScope, list[Judgement]]]) -> list[Ju
 
     What of a base is an error in one overlay is one. That it works otherwise than it says, such as
     a ConfigMap that nothing uses, has to hold in all overlays that have it, but for what an overlay
-    says itself.
+    says itself, of this or of what this does not go with.
     """
     found = _in_all_environments(found)
     kept: list[Judgement] = []
@@ -182,7 +182,20 @@ def in_all_builds(found: Sequence[tuple[FileScope, list[Judgement]]]) -> list[Ju
         file = posixpath.normpath(problem.source.document.file)
         if counts[known] >= sum(file in scope.files and bool(scope.builds) for scope, _ in found):
             kept.append(problem)
+        elif _is_made_so(problem):
+            kept.append(_told_of(problem, problem.source.document.build))
     return kept
+
+
+def _is_made_so(judgement: Judgement) -> bool:
+    """Whether what a finding is against is there by a kustomization alone, which so makes it."""
+    if not isinstance(judgement, Problem) or judgement.against is None:
+        return False
+    source, path = judgement.against
+    document = source.document
+    if not isinstance(document, Document) or document.text is None or document.origin is not None:
+        return False
+    return bool(path) and document.raw((*source.path, *path)) is None
 
 
 def _is_of_build(judgement: Judgement) -> bool:
@@ -233,6 +246,14 @@ def _in_all_environments(
                 told.append(each if is_all else _told_of(each, scope.name))
         kept.append((scope, told))
     return kept
+
+
+def _at_most(problem: Problem) -> Severity:
+    """How grave two of something are where a layout joins what they are of.
+
+    What a node itself has is no second declaration, by which layouts are told apart.
+    """
+    return "warning" if problem.against else "info"
 
 
 def _by_itself(judgement: Judgement) -> tuple[Any, ...]:

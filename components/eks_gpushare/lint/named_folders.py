@@ -10,24 +10,26 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import replace
-from itertools import product
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.values import at, items, pairs
+from eks_gpushare.manifests.application_sets import (
+    TEMPLATE,
+    filled,
+    is_set,
+    parameters,
+    sources_of,
+)
 from eks_gpushare.manifests.folders import folders_above, meant_in, with_name
 from eks_gpushare.manifests.kustomize import NOT_NAMESPACED
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.manifests.document import Document
     from eks_gpushare.manifests.files import GivenFile
-
-    # What the files that a pattern means say, each as the parameters of an application.
-    Read = Callable[[str], Iterable[dict[str, str]]]
 
 _ARGO: Final = "argoproj.io/"
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
@@ -35,12 +37,7 @@ _NAMING: Final = re.compile(
     r"""kind["']?\s*:\s*["']?(?:Application|ApplicationSet|Kustomization)\b"""
 )
 """Of most files with annotations of Argo CD nothing more is read than this."""
-_PARAMETER: Final = re.compile(r"\{\{-?\s*\.?([A-Za-z][A-Za-z0-9_.-]*)\s*-?\}\}")
-TEMPLATE: Final = ("spec", "template", "spec")
-"""Where an ApplicationSet says of what its applications are."""
 _SPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_MOST: Final = 1_000
-"""Applications of one set, beyond which it is not asked what they name."""
 
 
 class Applied(NamedTuple):
@@ -82,24 +79,12 @@ def _named(document: Document) -> Iterator[Applied]:
             yield each._replace(folder=folder)
 
 
-def is_set(value: Any) -> bool:
-    """Whether an object is a set of applications of Argo CD."""
-    return at(value, "kind") == "ApplicationSet" and str(at(value, "apiVersion")).startswith(_ARGO)
-
-
 def _applied(path: Any, space: str, *, below: bool, over: bool = False) -> Applied:
     return Applied(path if isinstance(path, str) else "", space, below, over)
 
 
 def _of_source(source: Any, path: Any, space: str) -> Applied:
     return _applied(path, space, below=at(source, "directory", "recurse") is True)
-
-
-def sources_of(spec: Any) -> Iterator[tuple[FieldPath, Any]]:
-    """What an application is made of, by the place in its specification."""
-    yield ("source",), at(spec, "source")
-    for index, source in enumerate(items(at(spec, "sources"))):
-        yield ("sources", index), source
 
 
 def _of_set(document: Document) -> Iterator[Applied]:
@@ -127,56 +112,6 @@ def _of_set(document: Document) -> Iterator[Applied]:
     yield from found[True]
     kept = {each.folder for each in found[True]}
     yield from (Applied(f"!{each.folder}") for each in found[False] if each.folder not in kept)
-
-
-def parameters(generator: Any, read: Read | None = None) -> list[dict[str, str]]:
-    """Values by the names that the template calls them by, for each application.
-
-    Args:
-        generator: What a set makes applications by.
-        read: What files of a pattern say. Default: nothing, as where these are not known.
-    """
-    if inner := items(at(generator, "matrix", "generators")):
-        several = [parameters(each, read) for each in inner]
-        if any(not each or len(each) > _MOST for each in several):
-            return []
-        joined = (_merged(each) for each in product(*several))
-        return [each for each, _ in zip(joined, range(_MOST), strict=False)]
-    if elements := items(at(generator, "list", "elements")):
-        return [dict(flat(each)) for each in elements]
-    named = [at(each, "path") for each in items(at(generator, "git", "files"))]
-    if read is not None and named:
-        return [said for each in named if isinstance(each, str) for said in read(each)]
-    return [_of_folder(each) for each in items(at(generator, "git", "directories"))]
-
-
-def _merged(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    return {name: value for each in parts for name, value in each.items()}
-
-
-def flat(value: Any, above: str = "") -> Iterator[tuple[str, str]]:
-    """Texts within a value by their names, with dots between those of what they are in."""
-    for key, inner in pairs(value):
-        if isinstance(inner, str):
-            yield f"{above}{key}", inner
-        else:
-            yield from flat(inner, f"{above}{key}.")
-
-
-def _of_folder(directory: Any) -> dict[str, str]:
-    path = at(directory, "path")
-    if not isinstance(path, str):
-        return {}
-    last = posixpath.basename(posixpath.normpath(path))
-    names = {"path": path, "path.path": path, "path.basename": last}
-    return {**names, "path.basenameNormalized": last, "exclude": str(at(directory, "exclude"))}
-
-
-def filled(text: Any, values: Mapping[str, str]) -> str | None:
-    """A text with the parameters that are known; None of what is no text."""
-    if not isinstance(text, str):
-        return None
-    return _PARAMETER.sub(lambda found: values.get(found[1], found[0]), text)
 
 
 def of_files(files: Iterable[GivenFile]) -> tuple[dict[str, list[str]], Spaces]:

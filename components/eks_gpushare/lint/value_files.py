@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.values import at, items
-from eks_gpushare.lint.named_folders import sources_of
 from eks_gpushare.lint.rules.files import NO_VALUES
 from eks_gpushare.lint.scopes import CHART
+from eks_gpushare.manifests.application_sets import sources_of
 from eks_gpushare.manifests.document import value_of
 
 if TYPE_CHECKING:

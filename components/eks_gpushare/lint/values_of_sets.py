@@ -16,8 +16,15 @@ from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.inventory.values import at, items, pairs
-from eks_gpushare.lint.named_folders import TEMPLATE, filled, flat, is_set, parameters, sources_of
 from eks_gpushare.lint.rules.files import NO_VALUES
+from eks_gpushare.manifests.application_sets import (
+    TEMPLATE,
+    filled,
+    flat,
+    is_set,
+    parameters,
+    sources_of,
+)
 from eks_gpushare.manifests.charts import chart_named
 from eks_gpushare.manifests.folders import those_meant
 from eks_gpushare.manifests.texts import read_texts

@@ -16,8 +16,8 @@ from eks_gpushare.catalog.chart_keys import chart_keys
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.inventory.values import at, items
-from eks_gpushare.lint.named_folders import sources_of
 from eks_gpushare.lint.scopes import CHART
+from eks_gpushare.manifests.application_sets import sources_of
 from eks_gpushare.manifests.charts import OF_METRICS, documents_at
 from eks_gpushare.manifests.files import read_file
 from eks_gpushare.manifests.readers.words import plain

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.catalog.chart_releases import parse_version
 from eks_gpushare.facts.index import rule_of
+from eks_gpushare.inventory.claim_drivers import DRIVER_CHARTS, gives_gpus
 from eks_gpushare.inventory.daemons import may_be_more
 from eks_gpushare.inventory.device_configs import GATES, GATES_OF_KINDS, config_problems
 from eks_gpushare.inventory.device_selectors import selector_problems
 from eks_gpushare.inventory.edges.daemonsets import given_by_claims
-from eks_gpushare.inventory.edges.engines import DRIVER_CHARTS, gives_gpus
 from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Release, Workload
 from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.pod_totals import containers

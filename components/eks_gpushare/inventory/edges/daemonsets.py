@@ -12,8 +12,8 @@ from eks_gpushare.catalog.chart_daemonsets import NFD_CHART, PLUGIN_CHART
 from eks_gpushare.documents.image import image_name
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.bottlerocket import may_run_bottlerocket
+from eks_gpushare.inventory.claim_drivers import DRIVER_CHARTS
 from eks_gpushare.inventory.daemons import Daemon, daemons, may_be_more
-from eks_gpushare.inventory.edges.engines import DRIVER_CHARTS
 from eks_gpushare.inventory.items import Release, Workload
 from eks_gpushare.inventory.nodes import (
     NodeKind,

@@ -10,11 +10,12 @@ from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.bottlerocket import nvidia_settings, runs_bottlerocket
+from eks_gpushare.inventory.claim_drivers import gives_gpus
 from eks_gpushare.inventory.daemons import Daemon, daemons
 from eks_gpushare.inventory.items import REMOVED, DeviceClaim, Pointer, Release, Workload
 from eks_gpushare.inventory.matching import is_tolerated, never_meet
 from eks_gpushare.inventory.node_agent import engine_tolerations
-from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, without_operands
+from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, unseen_nodes, without_operands
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import keeping_off, landing, lasting
@@ -38,8 +39,6 @@ PLUGIN_AND_DRA = rule_of("GPU1186")
 TWO_ENGINES = rule_of("GPU1187")
 _LABELLING = ("nfd", "discovery")
 _ENGINE_IMAGE = re.compile(r"(?:.*/)?dcgm(?:[:@].*)?")
-DRIVER_CHARTS = ("nvidia-dra-driver-gpu", "dra-driver-nvidia-gpu")
-"""Names of the chart of NVIDIA's driver for claims, the old one and the new."""
 
 
 @edge(TWO_PLUGINS, PLUGIN_AND_DRA)
@@ -55,10 +54,12 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
             yield from _beside_driver(drivers, every)
         written = daemons(inventory, cluster)
         labels = any(each.role in _LABELLING or each.of_operator for each in written)
+        # Of nodes that all have a plugin of their own a chart is for none but these.
+        alone = all(each.serves_itself for each in (*declared, *unseen_nodes(inventory, cluster)))
         for kind in declared:
             given = labels or not kind.serves_itself
             here = [each for each in every if is_there(each, kind, given=given)]
-            yield from _two(kind, here)
+            yield from _two(kind, here, alone=alone)
             for driver in drivers if here else ():
                 yield from _both(driver, here[0], kind)
 
@@ -204,7 +205,7 @@ def _installs_the_same(one: Daemon, other: Daemon) -> bool:
     return UNKNOWN in {name for _, name in names} or names[0] == names[1]
 
 
-def _two(kind: NodeKind, here: Sequence[Daemon]) -> Iterator[Judgement]:
+def _two(kind: NodeKind, here: Sequence[Daemon], *, alone: bool) -> Iterator[Judgement]:
     nodes = kind.nodes
     if runs_bottlerocket(nodes) and nvidia_settings(nodes) is UNKNOWN:
         if here:
@@ -221,6 +222,7 @@ def _two(kind: NodeKind, here: Sequence[Daemon]) -> Iterator[Judgement]:
             "plugin of its own.",
             "Keep the chart off these nodes by `affinity` or `nodeSelector`, or by taints that it "
             "does not tolerate.",
+            against=(nodes.source, ()) if alone and is_applied(here[0]) else None,
         )
     elif len(here) > 1:
         yield Problem(
@@ -230,15 +232,6 @@ def _two(kind: NodeKind, here: Sequence[Daemon]) -> Iterator[Judgement]:
             f"{at_start(here[0].title)} and {here[1].title} are both for {nodes.source.name}.",
             "Remove one of them, or let labels decide which nodes each is for.",
         )
-
-
-def gives_gpus(release: Release) -> bool:
-    """Whether a release is a DRA driver that gives out GPUs, which it has to be told twice."""
-    if not release.chart.rpartition("/")[2].startswith(DRIVER_CHARTS):
-        return False
-    override = at(release.values, "gpuResourcesEnabledOverride")
-    gpus = at(release.values, "resources", "gpus", "enabled")
-    return switch(override) is True and gpus is not False and gpus is not UNKNOWN
 
 
 @edge(PLUGIN_AND_DRA)

@@ -11,13 +11,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.catalog.autoscaler_tags import RESOURCE_TAGS
-from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.index import rule_of
-from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
+from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.items import Overlay
 from eks_gpushare.inventory.label_index import LabelIndex
-from eks_gpushare.inventory.matching import meets_requirements
 from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.inventory.promised import count_of, gpu_part, meant_for, told_by, weight_of
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
@@ -33,20 +32,13 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import NodeSet
     from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.promised import Told
 
 
 PROMISE_DIFFERS = rule_of("GPU1140")
 NOT_PROMISED = rule_of("GPU1141")
 NOT_TAKEN_BACK = rule_of("GPU1142")
 SAME_WEIGHT = rule_of("GPU1143")
-
-
-class _Told(NamedTuple):
-    """What an autoscaler takes a node to have."""
-
-    resources: Mapping[str, int | None]
-    by: Mapping[str, Overlay]
-    """The overlay that says so of a resource, of several the weightiest."""
 
 
 class _Untold(NamedTuple):
@@ -68,7 +60,7 @@ def karpenter(inventory: Inventory) -> Iterator[Judgement]:
         overlays = [
             overlay
             for overlay in inventory.of(Overlay, cluster)
-            if _gpu_part(overlay.capacity) != {}
+            if gpu_part(overlay.capacity) != {}
         ]
         yield from _same_weight(overlays)
         every = offers(inventory, cluster).every
@@ -105,17 +97,11 @@ def _meaning(overlays: Sequence[Overlay], every: Sequence[Offer]) -> list[list[O
     index = LabelIndex([offer.kind for offer in every])
     found: list[list[Overlay]] = [[] for _ in every]
     for overlay in overlays:
-        told = has_unknown([overlay.weight, _gpu_part(overlay.capacity)])
+        told = has_unknown([overlay.weight, gpu_part(overlay.capacity)])
         meant = None if told else index.meeting_terms([{"matchExpressions": overlay.requirements}])
         for position in range(len(every)) if meant is None else meant:
             found[position].append(overlay)
     return found
-
-
-def _gpu_part(capacity: Any) -> Any:
-    if capacity is UNKNOWN:
-        return UNKNOWN
-    return {name: value for name, value in pairs(capacity) if is_gpu_resource(name)}
 
 
 def _pool(
@@ -127,20 +113,12 @@ def _pool(
         yield NotSeen(NOT_PROMISED, nodes.source, f"whether {nodes.source.name} is static")
     if kind.type is None or nodes.most is not None:
         return  # of a static pool Karpenter keeps as many nodes, whatever pods wait for
-    verdicts = [
-        (overlay, meets_requirements(overlay.requirements, kind.label)) for overlay in overlays
-    ]
-    unsure = [
-        overlay
-        for overlay, verdict in verdicts
-        if verdict is None or has_unknown([overlay.weight, _gpu_part(overlay.capacity)])
-    ]
+    meant, unsure = meant_for(kind, overlays)
     if unsure:
         what = f"what {unsure[0].source.name} tells of {nodes.source.name}"
         yield NotSeen(PROMISE_DIFFERS, unsure[0].source, what)
         return
-    meant = [overlay for overlay, verdict in verdicts if verdict]
-    told = _told({GPU: kind.type.api_gpu_count}, meant)
+    told = told_by({GPU: kind.type.api_gpu_count}, meant)
     has = {name: count for name, count in (offer.resources or {}).items() if count}
     for name, count in has.items():
         yield from _compared(offer, name, count, told, missing)
@@ -168,27 +146,8 @@ def _listed(has: Mapping[str, int]) -> str:
     return ", ".join(f"{count} of {name}" for name, count in has.items()) or "none"
 
 
-def _told(by_type: Mapping[str, int | None], overlays: Sequence[Overlay]) -> _Told:
-    """The heavier overlay goes over the lighter, resource by resource."""
-    found = dict(by_type)
-    by: dict[str, Overlay] = {}
-    for overlay in sorted(overlays, key=_weight):
-        for name, value in pairs(_gpu_part(overlay.capacity)):
-            found[name], by[name] = _count(value), overlay
-    return _Told(found, by)
-
-
-def _weight(overlay: Overlay) -> int:
-    return overlay.weight if isinstance(overlay.weight, int) else 0
-
-
-def _count(value: Any) -> int | None:
-    found = None if value is UNKNOWN else quantity(str(text(value)))
-    return None if found is None else int(found)
-
-
 def _compared(
-    offer: Offer, name: str, count: int, told: _Told, missing: Severity | None
+    offer: Offer, name: str, count: int, told: Told, missing: Severity | None
 ) -> Iterator[Problem | _Untold]:
     kind = offer.kind
     nodes, type_name = kind.nodes, kind.type.name if kind.type else ""
@@ -253,17 +212,17 @@ def _same_weight(overlays: Sequence[Overlay]) -> Iterator[Problem]:
         for other in earlier.like(one):
             if UNKNOWN in (one.requirements, other.requirements, one.capacity, other.capacity):
                 continue
-            if _weight(one) != _weight(other) or not _overlap(one, other):
+            if weight_of(one) != weight_of(other) or not _overlap(one, other):
                 continue
-            mine, others = (dict(pairs(_gpu_part(overlay.capacity))) for overlay in (one, other))
+            mine, others = (dict(pairs(gpu_part(overlay.capacity))) for overlay in (one, other))
             for name in mine:
-                if name in others and _count(mine[name]) != _count(others[name]):
+                if name in others and count_of(mine[name]) != count_of(others[name]):
                     yield Problem(
                         SAME_WEIGHT,
                         one.source,
                         ("spec", "weight"),
                         f"{at_start(one.source.name)} and {other.source.name} are for the same "
-                        f"nodes with the weight {_weight(one)}, and differ in {name}: "
+                        f"nodes with the weight {weight_of(one)}, and differ in {name}: "
                         f"{text(mine[name])} and {text(others[name])}.",
                         "Give the one that holds the greater weight, or narrow the requirements.",
                     )
@@ -330,10 +289,10 @@ def templates(inventory: Inventory) -> Iterator[Judgement]:
 
 def _group(group: Sequence[Offer]) -> Iterator[Judgement]:
     nodes = group[0].kind.nodes
-    if has_unknown(_gpu_part(nodes.promised)):
+    if has_unknown(gpu_part(nodes.promised)):
         yield NotSeen(PROMISE_DIFFERS, nodes.source, f"the tags of {nodes.source.name}")
         return
-    told = _gpu_part(nodes.promised)
+    told = gpu_part(nodes.promised)
     if not told or any(offer.resources is None for offer in group):
         return
     for name in dict.fromkeys(
@@ -377,7 +336,7 @@ def _tag(nodes: NodeSet, name: str, least: int, told: Mapping[str, Any]) -> Iter
                 f"Add the tag `{RESOURCE_TAGS}{name}: {least}`.",
             )
         return
-    said = _count(told[name])
+    said = count_of(told[name])
     if said is not None and said != least:
         yield Problem(
             PROMISE_DIFFERS,

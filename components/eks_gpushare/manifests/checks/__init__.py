@@ -43,6 +43,7 @@ from eks_gpushare.manifests.checks.nodes import (
     interfaces,
     joined_clusters,
     labels_before_nodes,
+    limits_of_pools,
     max_pods,
     moved_pods,
     old_images,
@@ -145,6 +146,6 @@ CHECKS: tuple[Edge, ...] = edges_in(
         thin_shares,
     ),
     *(apart, autoscaler_words, cut_short, groups_of_eks, interfaces, served_claims, toolkit),
-    *(volume_speeds,),
+    *(limits_of_pools, volume_speeds),
 )
 """Every check."""

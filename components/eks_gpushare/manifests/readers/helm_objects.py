@@ -14,6 +14,7 @@ from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, pairs, partly_known
 from eks_gpushare.inventory.values import items as items_of
+from eks_gpushare.manifests.application_sets import TEMPLATE, applications_of, name_of
 from eks_gpushare.manifests.charts import (
     OPERATOR,
     chart_named,
@@ -161,8 +162,7 @@ def _releases(document: Document) -> Iterator[tuple[Release, list[Document]]]:
         case "Application":
             yield from _argo(document, value, name, ("spec",))
         case "ApplicationSet":
-            of_some = replace(document, is_optional=of_some_clusters(value))
-            yield from _argo(of_some, value, name, ("spec", "template", "spec"))
+            yield from _of_set(document, value, name)
         case "HelmChartInflationGenerator":
             yield from _inflated(document, (), value)
         case _ if is_helmfile(value):
@@ -170,6 +170,16 @@ def _releases(document: Document) -> Iterator[tuple[Release, list[Document]]]:
         case _:
             for index, chart in mappings(value.get("helmCharts")):
                 yield from _inflated(document, ("helmCharts", index), chart)
+
+
+def _of_set(
+    document: Document, value: Mapping[str, Any], name: Maybe[str]
+) -> Iterator[tuple[Release, list[Document]]]:
+    """What all applications of a set install, and what each does by its parameters."""
+    document = replace(document, is_optional=of_some_clusters(value))
+    yield from _argo(document, value, name, TEMPLATE)
+    for made in applications_of(document):
+        yield from _argo(made, made.value, text(name_of(made, ())), TEMPLATE)
 
 
 _OF_VALUES: Final = ("DaemonSet", "ClusterPolicy")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.by_value import ByValue, together
@@ -84,7 +85,9 @@ def scalers(inventory: Inventory) -> Iterator[Judgement]:
                 if not _may_be_one(first, pointer) and not _takes_over((first, pointer)):
                     yield _twice(workload, first, pointer)
                 if are_on_mig(inventory, workload, requests):
-                    yield from _not_of_mig(pointer, adapted)
+                    against = workload.source, requests[0].place
+                    for problem in _not_of_mig(pointer, adapted):
+                        yield replace(problem, against=against)
                 yield from _metrics(pointer)
                 yield from _of_resources(pointer)
 

@@ -29,7 +29,6 @@ from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.rules.room_of_pools import (
     MIXED,
     NO_DISK,
-    NO_ROOM_FOR_ONE,
     NO_TYPE_HAS_IT,
     SMALL_BY_DEFAULT,
 )
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.requests import Request
 
 _GIB: Final = 2**30
-_MIB: Final = 2**20
 _DATA: Final = "/dev/xvdb"
 """Where Bottlerocket has images and pods: https://bottlerocket.dev/en/os/latest/#/concepts/"""
 _DEFAULT_GIB: Final = 20
@@ -187,51 +185,15 @@ def _meant(workload: Workload, declared: Sequence[list[NodeKind]]) -> list[list[
     ]
 
 
-@edge(NO_ROOM_FOR_ONE, MIXED)
+@edge(MIXED)
 def pools(inventory: Inventory) -> Iterator[Judgement]:
     """NodePools by themselves."""
     for cluster in inventory.clusters():
-        promised = bool(inventory.of(Overlay, cluster))
         for nodes in inventory.of(NodeSet, cluster):
             if not isinstance(nodes.source.document, Document):
                 continue
             if nodes.provisioner == "karpenter":
-                yield from _limits(nodes, promised=promised)
                 yield from _mixed(nodes)
-
-
-def _limits(nodes: NodeSet, *, promised: bool) -> Iterator[Problem]:
-    types = (
-        [] if nodes.instance_types is UNKNOWN else [CATALOG.find(n) for n in nodes.instance_types]
-    )
-    known = [each for each in types if each is not None]
-    if not known or len(known) < len(types) or nodes.limits is UNKNOWN:
-        return
-    sizes = {
-        "cpu": ([each.vcpus for each in known], 1),
-        "memory": ([each.memory_mib for each in known], _MIB),
-    }
-    if not promised:
-        sizes[GPU] = ([each.gpu_count for each in known], 1)
-    for resource, (each_has, unit) in sizes.items():
-        given = nodes.limits.get(resource)
-        limit = None if given in (None, UNKNOWN) else quantity(str(text(given)))
-        least = min(each_has)
-        # A limit of 0 switches a pool off on purpose.
-        if limit and least and limit < least * unit:
-            of = (
-                f"{least // 1024} GiB of memory"
-                if resource == "memory"
-                else f"{least} of {resource}"
-            )
-            yield Problem(
-                NO_ROOM_FOR_ONE,
-                nodes.source,
-                ("spec", "limits", resource),
-                f"{at_start(nodes.source.name)} limits {resource} to {text(given)}, and the "
-                f"smallest of its nodes has {of}.",
-                "Raise the limit to that of as many nodes as there may be.",
-            )
 
 
 def _mixed(nodes: NodeSet) -> Iterator[Problem]:
