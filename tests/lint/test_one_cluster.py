@@ -666,3 +666,36 @@ def test_a_plugin_beside_an_operator_may_be_left_of_two_ways() -> None:
     found = [one for each in reports for one in each.findings if one.code == "GPU1185"]
 
     assert [each.severity for each in found] == ["info"]
+
+
+@pytest.mark.parametrize(
+    ("file", "select", "severity"),
+    [
+        ("examples/pod.yaml", "nodeSelector: {team: speech}", "info"),
+        ("apps/demo/pod.yaml", "nodeSelector: {team: speech}", "info"),
+        # Nodes that are there, nodes of any kind, and a place where no examples are.
+        ("examples/pod.yaml", "nodeSelector: {team: vision}", "error"),
+        ("examples/pod.yaml", "priorityClassName: low", "error"),
+        ("apps/pod.yaml", "nodeSelector: {team: speech}", "error"),
+        ("examples/k8s/gpu/apps/pod.yaml", "nodeSelector: {team: speech}", "error"),
+    ],
+)
+def test_an_example_for_nodes_that_are_not_there_may_ask_for_what_these_have(
+    file: str, select: str, severity: str
+) -> None:
+    files = {
+        "eksctl/cluster.yaml": GROUP.replace("  taints", "  labels: {team: vision}\n  taints"),
+        "argo/plugin.yaml": child("plugin", "nvidia-device-plugin", "{gfd: {enabled: true}}"),
+        file: RENAMED.replace("spec:\n", f"spec:\n  {select}\n"),
+    }
+    reports = lint_files(
+        [GivenFile(*each) for each in files.items()], declared=Declared(together=True)
+    )
+    found = [one for each in reports for one in each.findings if one.code == "GPU1110"]
+
+    assert [each.severity for each in found] == [severity]
+    if severity == "info":
+        assert found[0].fix == (
+            "Ask for nvidia.com/gpu, as shares are called without renameByDefault, or let it be, "
+            "if it is for other nodes, with the label team=speech."
+        )

@@ -14,7 +14,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.catalog.chart_daemonsets import named_among
-from eks_gpushare.documents.reading import is_guide
+from eks_gpushare.documents.reading import EXAMPLES, is_guide
 from eks_gpushare.inventory.items import (
     AKS_POOL,
     GKE_POOL,
@@ -101,12 +101,7 @@ _OTHERWISE: Final = frozenset(
     )
 )
 """Words by which folders stand beside each other as ways, and not as parts."""
-_OF_USE: Final = frozenset(
-    (
-        *("example", "examples", "sample", "samples", "demo", "demos", "smoke"),
-        *("template", "templates"),
-    )
-)
+_OF_USE: Final = EXAMPLES | {"template", "templates"}
 """Those that may hold pods to try a cluster with, and nothing that it is made of."""
 _ASKED: Final = "asked for by an example"
 _OF_EXAMPLES: Final = ("object", _ASKED)
