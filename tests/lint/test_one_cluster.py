@@ -9,7 +9,7 @@ from linted import found_in_parts
 
 from eks_gpushare.lint.declared import Declared
 from eks_gpushare.lint.dispatch import judged_files, lint_files, read_files
-from eks_gpushare.lint.one_cluster import is_one_cluster
+from eks_gpushare.lint.one_cluster import files_apart, is_one_cluster
 from eks_gpushare.lint.streaming import Files, judged_in_parts
 from eks_gpushare.manifests.files import GivenFile
 
@@ -582,6 +582,40 @@ def test_an_example_is_called_so_below_the_folder_of_all() -> None:
 
     assert is_one_cluster(once)
     assert not is_one_cluster({**once, ("nodes", "karpenter"): once["object", "Pod b"]})
+
+
+@pytest.mark.parametrize(
+    ("more", "wrong"),
+    [
+        pytest.param({"old/pod.yaml": pod("b")}, True, id="a pod"),
+        pytest.param({"apps/archive/pod.yaml": pod("b")}, True, id="further down"),
+        pytest.param({"deprecated/pod.yaml": pod()}, True, id="the same pod"),
+        pytest.param({"old/a.yaml": RENAMED, "samples/b.yaml": pod("c")}, True, id="beside one"),
+        pytest.param({"legacy/pool.yaml": pool("own")}, False, id="nodes that may still run"),
+        pytest.param(
+            {"old/main.tf": "locals { a = 1 }\n", "new/pod.yaml": pod("b")}, False, id="new"
+        ),
+    ],
+)
+def test_what_is_kept_and_no_longer_applied_is_no_part(more: dict[str, str], wrong: bool) -> None:
+    files = {"karpenter/pool.yaml": pool(), "apps/pod.yaml": pod(), **more}
+    reports = lint_files([GivenFile(*each) for each in files.items()])
+    told = {each.file for each in reports if any(one.code == "GPU1111" for one in each.findings)}
+
+    assert ("apps/pod.yaml" in told) is wrong
+    assert not any("old/" in each or "/archive" in each or "deprecated" in each for each in told)
+
+
+def test_all_that_there_is_may_lie_in_a_folder_of_the_past() -> None:
+    once = {
+        ("node agent", "DaemonSet a"): frozenset(("gpu/old/a.yaml",)),
+        ("object", "Pod b"): frozenset(("apps/old/b.yaml",)),
+    }
+
+    assert files_apart(once) == frozenset()
+    assert files_apart({**once, ("object", "Pod c"): frozenset(("c/c.yaml",))}) == frozenset(
+        ("gpu/old/a.yaml", "apps/old/b.yaml")
+    )
 
 
 QUEUES = """\
