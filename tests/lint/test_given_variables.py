@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eks_gpushare.lint.declared import Declared
-from eks_gpushare.lint.dispatch import lint_files, read_files
+from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
@@ -112,16 +112,22 @@ def test_values_of_a_file_that_is_taken_by_itself_hold_beside_them() -> None:
     assert [each.message.rpartition(" ")[2] for each in told(files)] == ["envs/a/terraform.tfvars."]
 
 
-def test_what_a_script_asks_for_is_not_known_with_any_file() -> None:
-    script = "cat > terraform.tfvars <<EOF\nsize = $N\nEOF\n"
-    files = {**envs(a=CUT, b=WRONG), "tf/ask.sh": script}
+@pytest.mark.parametrize(
+    ("name", "written", "codes"),
+    [
+        ("ask.sh", "terraform.tfvars", []),
+        ("ask.sh", "notes.txt", ["GPU1130"]),
+        ("ask.txt", "terraform.tfvars", ["GPU1130"]),
+    ],
+)
+def test_what_a_script_asks_for_is_not_known_with_any_file(
+    name: str, written: str, codes: list[str]
+) -> None:
+    asks = f"cat > {written} <<EOF\nlayout = $LAYOUT\nEOF\n"
+    text = ROOT.replace('"all-disabled"', '"all-1g.10gb"')
+    files = {**envs(a=CUT.partition("\n")[0], b=WHOLE), "tf/main.tf": text}
 
-    assert [each.code for each in told({**files, "tf/ask.sh": "true\n"})] == ["GPU1130"]
-    roots = read_files([GivenFile(*each) for each in ({"tf/main.tf": ROOT} | files).items()])
-    assert [each.variables for each in roots.terraform.given] == [
-        "tf/envs/a/terraform.tfvars",
-        "tf/envs/b/terraform.tfvars",
-    ]
+    assert [each.code for each in told({**files, f"tf/{name}": asks})] == codes
 
 
 POD = """\
@@ -134,9 +140,67 @@ spec:
 
 
 def test_pods_may_be_of_other_environments() -> None:
-    found = told({**envs(a=CUT, b=WRONG), "pod.yaml": POD}, Declared(together=True))
+    found = told({**envs(a=CUT, b=WHOLE), "pod.yaml": POD}, Declared(together=True))
 
-    assert [each.code for each in found] == ["GPU1130"]
+    assert found == []
+
+
+IN_ROOT = """\
+resource "kubernetes_manifest" "pod" {
+  manifest = {
+    apiVersion = "v1"
+    kind       = "Pod"
+    metadata   = { name = "a", namespace = "b" }
+    spec = {
+      containers = [{
+        name      = "a"
+        image     = "a"
+        resources = { limits = { "nvidia.com/mig-1g.10gb" = 1 } }
+      }]
+    }
+  }
+}
+"""
+
+
+def test_those_of_the_module_itself_are_of_each() -> None:
+    found = told({**envs(a=CUT, b=WHOLE), "tf/main.tf": ROOT + IN_ROOT})
+
+    assert [each.code for each in found] == ["GPU1110"]
+    assert found[0].message.endswith(" So it is with envs/b/terraform.tfvars.")
+
+
+CONFIGURED = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: shares, namespace: gpu}
+data:
+  four: "version: v1"
+"""
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: nvidia-device-plugin, namespace: gpu}
+spec:
+  chart: {spec: {chart: nvidia-device-plugin, version: 0.17.1}}
+  values: {config: {name: shares, default: four}}
+"""
+
+
+def test_what_lies_beside_the_module_counts_and_what_is_not_certain_is_not_told() -> None:
+    by_key = ROOT.replace("nvidia.com/mig.config", "nvidia.com/device-plugin.config")
+    by_key += 'resource "aws_eks_node_group" "other" {\n  instance_types = [var.types[5]]\n}\n'
+    files = {
+        "tf/main.tf": by_key,
+        "a.yaml": CONFIGURED + "---\n" + RELEASE,
+        **envs(a=WHOLE + 'layout = "four"\n', b=WHOLE + 'layout = "eight"\n'),
+    }
+    given = [GivenFile(*each) for each in files.items()]
+    reports = lint_files(given, declared=Declared(together=True))
+    found = [one for each in reports for one in each.findings if one.message.count("So it is with")]
+
+    assert [(each.code, each.severity) for each in found] == [("GPU1122", "error")]
+    assert found[0].message.endswith(" So it is with envs/b/terraform.tfvars.")
 
 
 def test_a_file_called_as_terraforms_own_is_named_where_terraform_does_not_run() -> None:
@@ -145,3 +209,29 @@ def test_a_file_called_as_terraforms_own_is_named_where_terraform_does_not_run()
 
     assert [each.code for each in told(own)] == ["GPU1130"]
     assert told({**own, "tf/prod/terraform.tfvars": 'types = ["p4de.24xlarge"]\n'}) == []
+
+
+CHART = """\
+resource "helm_release" "plugin" {
+  name       = "plugin"
+  repository = "https://nvidia.github.io/k8s-device-plugin"
+  chart      = "nvidia-device-plugin"
+  version    = "0.17.1"
+  namespace  = "gpu"
+  values     = [yamlencode({ config = { name = var.layout } })]
+}
+"""
+
+
+def test_what_may_stand_elsewhere_is_not_told_of_one_file() -> None:
+    def said(**files: str) -> list[tuple[str, str, bool]]:
+        given = [GivenFile(name.replace("__", "."), text) for name, text in files.items()]
+        found = [one for each in lint_files(given) for one in each.findings]
+        return [(each.code, each.severity, "So it is" in each.message) for each in found]
+
+    text = ROOT.partition('resource "')[0] + CHART
+    default = text.replace('"all-disabled"', '"shares"')
+    one, other = WHOLE + 'layout = "one"\n', WHOLE + 'layout = "other"\n'
+
+    assert ("GPU1120", "info", False) in said(main__tf=default)
+    assert not any(told for *_, told in said(main__tf=text, a__tfvars=one, b__tfvars=other))

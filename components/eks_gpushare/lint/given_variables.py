@@ -15,7 +15,6 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.dumps import without_what_controllers_made
 from eks_gpushare.lint.judging import Scoped
 from eks_gpushare.lint.reading import Reading
-from eks_gpushare.manifests.document import Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,11 +61,10 @@ def _wrong(
     made = Reading(everywhere=everywhere)
     made.add_root(root)
     others = [each for each in reading.items if not _is_of(each.source.document, root)]
-    classes = [each for each in reading.classes if not _is_of(each, root)]
     items = [each for each in (*others, *made.items) if not reading.is_part(each)]
     texts = {file.name: file.text for file in reading.files.values()}
     items = without_what_controllers_made(items)
-    scoped = Scoped(items, [*classes, *made.classes], texts, edges, everywhere.changes)
+    scoped = Scoped(items, [*reading.classes, *made.classes], texts, edges, everywhere.changes)
     scopes = [each for each in reading.scopes() if each.all or root.name in each.builds]
     within = (one for each in scopes if not each.is_environment for one in scoped.judged(each))
     for judgement in (*made.judgements, *within):
@@ -81,4 +79,4 @@ def _is_told(problem: Problem, root: Root) -> bool:
 
 
 def _is_of(document: object, root: Root) -> bool:
-    return isinstance(document, Document) and document.build == root.name
+    return bool(getattr(document, "build", "") == root.name)

@@ -55,7 +55,7 @@ class RootVariables:
         if any(given.keys() - self.module.variables.keys() for given in self.named.values()):
             return  # of another root module
         must = [frozenset(filter(self._must_be_given, given)) for given in self.named.values()]
-        if len({*must}) == 1 and must[0]:
+        if len({*must}) == 1 and all(must):
             for name, given in self.named.items():
                 yield name, dict.fromkeys(self.asked, UNKNOWN) | self.automatic | given
 
@@ -111,7 +111,7 @@ def root_variables(
     for name in sorted(automatic, key=lambda each: posixpath.basename(each) not in _FIRST):
         found.automatic |= values_in(name)
         module.files.append(name)
-    scripts = (texts[name] for name in own if name.endswith(".sh") and name in texts)
+    scripts = (texts.get(name, "") for name in own if name.endswith(".sh"))
     found.asked = frozenset(
         key for text in scripts if _WRITES.search(text) for key in _SETS.findall(text)
     )
