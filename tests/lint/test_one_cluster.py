@@ -588,7 +588,7 @@ def test_an_example_is_called_so_below_the_folder_of_all() -> None:
     ("more", "wrong"),
     [
         pytest.param({"old/pod.yaml": pod("b")}, True, id="a pod"),
-        pytest.param({"apps/archive/pod.yaml": pod("b")}, True, id="further down"),
+        pytest.param({"apps/archive/pod.yaml": pod("b")}, False, id="further down"),
         pytest.param({"deprecated/pod.yaml": pod()}, True, id="the same pod"),
         pytest.param({"old/a.yaml": RENAMED, "samples/b.yaml": pod("c")}, True, id="beside one"),
         pytest.param({"legacy/pool.yaml": pool("own")}, False, id="nodes that may still run"),
@@ -608,13 +608,13 @@ def test_what_is_kept_and_no_longer_applied_is_no_part(more: dict[str, str], wro
 
 def test_all_that_there_is_may_lie_in_a_folder_of_the_past() -> None:
     once = {
-        ("node agent", "DaemonSet a"): frozenset(("gpu/old/a.yaml",)),
-        ("object", "Pod b"): frozenset(("apps/old/b.yaml",)),
+        ("node agent", "DaemonSet a"): frozenset(("old/gpu/a.yaml",)),
+        ("object", "Pod b"): frozenset(("old/apps/b.yaml",)),
     }
 
     assert files_apart(once) == frozenset()
     assert files_apart({**once, ("object", "Pod c"): frozenset(("c/c.yaml",))}) == frozenset(
-        ("gpu/old/a.yaml", "apps/old/b.yaml")
+        ("old/gpu/a.yaml", "old/apps/b.yaml")
     )
 
 

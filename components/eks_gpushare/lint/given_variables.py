@@ -2,7 +2,8 @@
 
 What files of environments do not agree on is not known, and nothing is concluded from it. With each
 of them the module is judged anew, beside whatever its scope has. What is found then is told of the
-module's own resources alone: pods and charts may be of other environments.
+module's own resources alone, and only what will not work: pods and charts may be of other
+environments, and what works otherwise than it says may be meant for one.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def _wrong(
 
 def _is_told(problem: Problem, root: Root) -> bool:
     severity = problem.severity or problem.rule.severity
-    return severity != "info" and _is_of(problem.source.document, root)
+    return severity == "error" and _is_of(problem.source.document, root)
 
 
 def _is_of(document: object, root: Root) -> bool:

@@ -107,7 +107,8 @@ BUILT: Final = "build"
 _NODES: Final = ("nodes", BUILT)
 """Kinds of what may make nodes: of a kustomization or a root it is not told which it has."""
 _OF_THE_PAST: Final = frozenset(("old", "archive", "archived", "deprecated", "legacy", "attic"))
-"""Folders of what is kept and no longer applied."""
+"""Folders beside all others of what is kept and no longer applied. Who applies `apps/` may apply
+`apps/legacy/` too."""
 _ASKED: Final = "asked for by an example"
 _OF_EXAMPLES: Final = ("object", _ASKED)
 SPACE: Final = "namespace of pods"
@@ -258,7 +259,7 @@ def _of_the_past(once: Once) -> frozenset[str]:
     found = frozenset(
         file
         for file in every
-        if not _OF_THE_PAST.isdisjoint(_below(posixpath.dirname(file), whole))
+        if not _OF_THE_PAST.isdisjoint(_below(posixpath.dirname(file), whole)[:1])
     )
     makes_nodes = any(kind in _NODES and files & found for (kind, _), files in once.items())
     return frozenset() if makes_nodes or found == every else found
