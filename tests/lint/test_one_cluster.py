@@ -9,7 +9,7 @@ from linted import found_in_parts
 
 from eks_gpushare.lint.declared import Declared
 from eks_gpushare.lint.dispatch import judged_files, lint_files, read_files
-from eks_gpushare.lint.one_cluster import is_one_cluster
+from eks_gpushare.lint.one_cluster import files_apart, is_one_cluster
 from eks_gpushare.lint.streaming import Files, judged_in_parts
 from eks_gpushare.manifests.files import GivenFile
 
@@ -584,6 +584,40 @@ def test_an_example_is_called_so_below_the_folder_of_all() -> None:
     assert not is_one_cluster({**once, ("nodes", "karpenter"): once["object", "Pod b"]})
 
 
+@pytest.mark.parametrize(
+    ("more", "wrong"),
+    [
+        pytest.param({"old/pod.yaml": pod("b")}, True, id="a pod"),
+        pytest.param({"apps/archive/pod.yaml": pod("b")}, False, id="further down"),
+        pytest.param({"deprecated/pod.yaml": pod()}, True, id="the same pod"),
+        pytest.param({"old/a.yaml": RENAMED, "samples/b.yaml": pod("c")}, True, id="beside one"),
+        pytest.param({"legacy/pool.yaml": pool("own")}, False, id="nodes that may still run"),
+        pytest.param(
+            {"old/main.tf": "locals { a = 1 }\n", "new/pod.yaml": pod("b")}, False, id="new"
+        ),
+    ],
+)
+def test_what_is_kept_and_no_longer_applied_is_no_part(more: dict[str, str], wrong: bool) -> None:
+    files = {"karpenter/pool.yaml": pool(), "apps/pod.yaml": pod(), **more}
+    reports = lint_files([GivenFile(*each) for each in files.items()])
+    told = {each.file for each in reports if any(one.code == "GPU1111" for one in each.findings)}
+
+    assert ("apps/pod.yaml" in told) is wrong
+    assert not any("old/" in each or "/archive" in each or "deprecated" in each for each in told)
+
+
+def test_all_that_there_is_may_lie_in_a_folder_of_the_past() -> None:
+    once = {
+        ("node agent", "DaemonSet a"): frozenset(("old/gpu/a.yaml",)),
+        ("object", "Pod b"): frozenset(("old/apps/b.yaml",)),
+    }
+
+    assert files_apart(once) == frozenset()
+    assert files_apart({**once, ("object", "Pod c"): frozenset(("c/c.yaml",))}) == frozenset(
+        ("old/gpu/a.yaml", "old/apps/b.yaml")
+    )
+
+
 QUEUES = """\
 apiVersion: kueue.x-k8s.io/v1beta1
 kind: LocalQueue
@@ -733,3 +767,36 @@ def test_a_plugin_of_a_node_is_there_once_whatever_a_layout_joins() -> None:
     assert own_plugins(bottlerocket() + UNSEEN, argo__plugin=plugin) == ["info"]
     # Nothing says that values are installed.
     assert own_plugins(bottlerocket(), nvidia__values=BARE) != ["warning"]
+
+
+@pytest.mark.parametrize(
+    ("file", "select", "severity"),
+    [
+        ("examples/pod.yaml", "nodeSelector: {team: speech}", "info"),
+        ("apps/demo/pod.yaml", "nodeSelector: {team: speech}", "info"),
+        # Nodes that are there, nodes of any kind, and a place where no examples are.
+        ("examples/pod.yaml", "nodeSelector: {team: vision}", "error"),
+        ("examples/pod.yaml", "priorityClassName: low", "error"),
+        ("apps/pod.yaml", "nodeSelector: {team: speech}", "error"),
+        ("examples/k8s/gpu/apps/pod.yaml", "nodeSelector: {team: speech}", "error"),
+    ],
+)
+def test_an_example_for_nodes_that_are_not_there_may_ask_for_what_these_have(
+    file: str, select: str, severity: str
+) -> None:
+    files = {
+        "eksctl/cluster.yaml": GROUP.replace("  taints", "  labels: {team: vision}\n  taints"),
+        "argo/plugin.yaml": child("plugin", "nvidia-device-plugin", "{gfd: {enabled: true}}"),
+        file: RENAMED.replace("spec:\n", f"spec:\n  {select}\n"),
+    }
+    reports = lint_files(
+        [GivenFile(*each) for each in files.items()], declared=Declared(together=True)
+    )
+    found = [one for each in reports for one in each.findings if one.code == "GPU1110"]
+
+    assert [each.severity for each in found] == [severity]
+    if severity == "info":
+        assert found[0].fix == (
+            "Ask for nvidia.com/gpu, as shares are called without renameByDefault, or let it be, "
+            "if it is for other nodes, with the label team=speech."
+        )

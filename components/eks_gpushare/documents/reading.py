@@ -19,6 +19,8 @@ STDIN: Final = "-"
 
 _GUIDES: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".adoc")
 """Endings of documentation, which may show a part of something, or one of several."""
+EXAMPLES: Final = frozenset(("example", "examples", "sample", "samples", "demo", "demos", "smoke"))
+"""Names of folders that hold pods to try a cluster with, and nothing that it is made of."""
 _KINDS: Final = (
     (stat.S_ISDIR, "a directory"),
     (stat.S_ISFIFO, "a named pipe"),
@@ -35,6 +37,14 @@ _CHUNK: Final = 64 * 1024
 def is_guide(file: str) -> bool:
     """Whether a file is documentation by its name."""
     return file.lower().endswith(_GUIDES)
+
+
+def is_example(file: str) -> bool:
+    """Whether a file lies in a folder of examples, or in one of those below that.
+
+    What is further above may be where somebody keeps repositories.
+    """
+    return not EXAMPLES.isdisjoint(file.lower().split("/")[-3:-1])
 
 
 class NoFileError(OSError):

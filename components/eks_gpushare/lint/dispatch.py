@@ -12,6 +12,7 @@ from eks_gpushare.lint.application_values import (
     with_values_beneath,
 )
 from eks_gpushare.lint.beside import beside, named_values
+from eks_gpushare.lint.given_variables import judge_given
 from eks_gpushare.lint.named_folders import of_files
 from eks_gpushare.lint.reading import Reading
 from eks_gpushare.lint.rendered_charts import rendered_charts
@@ -138,5 +139,8 @@ def judged_files(
     if stack is not None:
         reading.hold_against(stack)
     # Of a stack with errors nothing is planned, so that everything would seem to be missing.
-    reading.judge((*EDGES, *CHECKS), complete=stack is not None and not stack.errors)
+    edges = (*EDGES, *CHECKS)
+    reading.judge(edges, complete=stack is not None and not stack.errors)
+    if stack is None:
+        judge_given(reading, edges, reading.everywhere)
     return reading.reports(), names

@@ -14,7 +14,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.catalog.chart_daemonsets import named_among
-from eks_gpushare.documents.reading import is_guide
+from eks_gpushare.documents.reading import EXAMPLES, is_guide
 from eks_gpushare.inventory.items import (
     AKS_POOL,
     GKE_POOL,
@@ -101,16 +101,16 @@ _OTHERWISE: Final = frozenset(
     )
 )
 """Words by which folders stand beside each other as ways, and not as parts."""
-_OF_USE: Final = frozenset(
-    (
-        *("example", "examples", "sample", "samples", "demo", "demos", "smoke"),
-        *("template", "templates"),
-    )
-)
+_OF_USE: Final = EXAMPLES | {"template", "templates"}
 """Those that may hold pods to try a cluster with, and nothing that it is made of."""
+BUILT: Final = "build"
+_NODES: Final = ("nodes", BUILT)
+"""Kinds of what may make nodes: of a kustomization or a root it is not told which it has."""
+_OF_THE_PAST: Final = frozenset(("old", "archive", "archived", "deprecated", "legacy", "attic"))
+"""Folders beside all others of what is kept and no longer applied. Who applies `apps/` may apply
+`apps/legacy/` too."""
 _ASKED: Final = "asked for by an example"
 _OF_EXAMPLES: Final = ("object", _ASKED)
-BUILT: Final = "build"
 SPACE: Final = "namespace of pods"
 """Of which a cluster may have any number, and two environments in it none together."""
 _JOINED: Final = (
@@ -208,7 +208,7 @@ def is_one_cluster(once: Once) -> bool:
         once: What a cluster has once, with the normal paths of the files that have it.
     """
     once = _without_spaces(once)
-    apart = examples_apart(once)
+    apart = files_apart(once)
     once = {key: left for key, found in once.items() if (left := found - apart)}
     files = frozenset[str]().union(*once.values())
     folders = {posixpath.dirname(file) for file in files}
@@ -242,15 +242,35 @@ def is_of_cluster(kind: str) -> bool:
     return kind not in (*_OF_EXAMPLES, BUILT, SPACE, _LESSER)
 
 
-def examples_apart(once: Once) -> frozenset[str]:
-    """Files of examples that need not be of the cluster whose parts the others are.
-
-    Of examples that ask for several resources, or are there twice, each may be of another cluster.
+def files_apart(once: Once) -> frozenset[str]:
+    """Files that need not be of the cluster whose parts the others are: of examples, of the past.
 
     Args:
         once: What a cluster has once, with the normal paths of the files that have it.
     """
-    once = _without_spaces(once)
+    past = _of_the_past(once)
+    return past | _examples_apart({key: files - past for key, files in once.items()})
+
+
+def _of_the_past(once: Once) -> frozenset[str]:
+    """Files in folders of what is no longer applied, if these make no nodes: such may still run."""
+    every = frozenset[str]().union(*once.values())
+    whole = whole_of({posixpath.dirname(file) for file in every})
+    found = frozenset(
+        file
+        for file in every
+        if not _OF_THE_PAST.isdisjoint(_below(posixpath.dirname(file), whole)[:1])
+    )
+    makes_nodes = any(kind in _NODES and files & found for (kind, _), files in once.items())
+    return frozenset() if makes_nodes or found == every else found
+
+
+def _examples_apart(once: Once) -> frozenset[str]:
+    """Files of examples that need not be of the cluster.
+
+    Of examples that ask for several resources, or are there twice, each may be of another cluster.
+    """
+    once = {key: files for key, files in _without_spaces(once).items() if files}
     found = _examples(once)
     asked = [kind == _ASKED for (kind, _), files in once.items() if files & found]
     once_only = (files for (kind, _), files in once.items() if kind != _ASKED)

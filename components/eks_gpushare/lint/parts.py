@@ -20,7 +20,7 @@ from eks_gpushare.lint.beside import (
 from eks_gpushare.lint.named_folders import applied_by
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.scopes import CHART
-from eks_gpushare.lint.terraform_roots import VARIABLES
+from eks_gpushare.lint.terraform_variables import VARIABLES
 from eks_gpushare.lint.values_of_sets import patterns_named
 from eks_gpushare.manifests.files import UNIT
 from eks_gpushare.manifests.folders import folders_above, is_pattern, those_meant

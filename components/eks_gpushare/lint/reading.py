@@ -318,8 +318,8 @@ class Reading:
 
     def judge(self, edges: Sequence[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""
-        parts = [release for release in self.items if self._is_part(release)]
-        items = without_what_controllers_made([i for i in self.items if not self._is_part(i)])
+        parts = [release for release in self.items if self.is_part(release)]
+        items = without_what_controllers_made([i for i in self.items if not self.is_part(i)])
         found = [*self.judgements, *values_of_files(parts)]
         found += missing_values(self.items, map(posixpath.normpath, self.files))
         texts = {file.name: file.text for file in self.files.values()}
@@ -334,7 +334,7 @@ class Reading:
         for judgement in told_by_values(found, self.charted):
             self.place(judgement)
 
-    def _is_part(self, item: Item) -> TypeGuard[Release]:
+    def is_part(self, item: Item) -> TypeGuard[Release]:
         """Whether it is a file of values that a kustomization takes with others, or a chart.
 
         What a chart makes of them is there already. Of the GPU Operator it is what the operator

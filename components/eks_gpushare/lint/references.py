@@ -20,7 +20,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.changed_pods import changes_in
 from eks_gpushare.lint.environments import environments
 from eks_gpushare.lint.node_classes import class_of
-from eks_gpushare.lint.one_cluster import examples_apart, is_one_cluster, once_of
+from eks_gpushare.lint.one_cluster import files_apart, is_one_cluster, once_of
 from eks_gpushare.lint.rules.shell import BY_HAND
 from eks_gpushare.lint.scopes import as_environments, as_one_cluster
 from eks_gpushare.lint.told_names import (
@@ -108,7 +108,7 @@ class Naming(NamedTuple):
             scopes: What there is by what joins files.
             left_out: Files that lie beside those of a cluster, and are of none.
         """
-        apart = examples_apart(self.once) | left_out
+        apart = files_apart(self.once) | left_out
         if self.is_one_cluster:
             return as_one_cluster(scopes, apart)
         folders = self.environments

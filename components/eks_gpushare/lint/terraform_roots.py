@@ -15,6 +15,7 @@ from eks_gpushare.lint.hcl.registry_user_data import IMAGES, POLICY_DOCUMENT
 from eks_gpushare.lint.readers.markdown import TERRAFORM, blocks
 from eks_gpushare.lint.readers.terraform import TerraformResource, read_resources
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
+from eks_gpushare.lint.terraform_variables import VARIABLES, is_automatic, root_variables
 from eks_gpushare.manifests.files import UNIT, read_file
 
 if TYPE_CHECKING:
@@ -23,15 +24,11 @@ if TYPE_CHECKING:
     from eks_gpushare.lint.hcl.blocks import MadeResource
     from eks_gpushare.lint.hcl.folders import ModuleFiles
     from eks_gpushare.lint.hcl.syntax import Fault, ParsedHcl
+    from eks_gpushare.lint.terraform_variables import RootVariables
     from eks_gpushare.manifests.document import Read
     from eks_gpushare.manifests.files import GivenFile
 
 ENDINGS: Final = (".tf", ".tofu", ".tf.json", ".tofu.json")
-VARIABLES: Final = (".tfvars", ".tfvars.json")
-_FIRST: Final = ("terraform.tfvars", "terraform.tfvars.json")
-_WRITES: Final = re.compile(r">[ \t]*[\"']?(?:\S*/)?(?:terraform|\S+\.auto)\.tfvars\b")
-_SETS: Final = re.compile(r"^[ \t]*([A-Za-z_][A-Za-z0-9_-]*)[ \t]+=[ \t]", re.MULTILINE)
-"""A variable in such a file. A shell's own have no blanks before the sign."""
 _BLOCK: Final = re.compile(r"^[ \t>]*(?:`{3,}|~{3,})[ \t]*(?:hcl|terraform|tf)\b", re.MULTILINE)
 _ELIDED: Final = re.compile(r"(?:#|//).*(?:\.\.\.|\u2026)")
 """A comment in place of what a block of a guide leaves out."""
@@ -54,6 +51,8 @@ class Root(NamedTuple):
     """What it makes."""
     files: frozenset[str]
     """Its files, those of the modules that it calls, and those that it reads."""
+    variables: str = ""
+    """The file of variables that it is told with; empty of what holds with any."""
 
 
 @dataclass(slots=True)
@@ -61,6 +60,8 @@ class TerraformRoots:
     """What Terraform's files among those of a call say."""
 
     roots: list[Root] = field(default_factory=list)
+    given: list[Root] = field(default_factory=list)
+    """The same with each of several files of variables that do not agree."""
     parsed: dict[str, tuple[Fault, ...]] = field(default_factory=dict)
     """Files of Terraform by their normal paths, each with what cannot be read in it."""
     taken: set[str] = field(default_factory=set)
@@ -116,7 +117,8 @@ def terraform_roots(files: Sequence[GivenFile]) -> TerraformRoots:
     for folder, module in modules.items():
         if folder not in called:
             try:
-                made.roots.append(reading.root(folder, module))
+                for root in reading.roots(folder, module):
+                    (made.given if root.variables else made.roots).append(root)
             except Exception as error:  # noqa: BLE001  (other files are read all the same)
                 made.broken.append((module.files[0], error))
     further = {*made.parsed, *made.taken} - given.keys()
@@ -214,73 +216,45 @@ class _Reading:
                 return None
         return sorted(known)
 
-    def root(self, folder: str, module: ModuleFiles) -> Root:
-        """What a root module makes."""
+    def roots(self, folder: str, module: ModuleFiles) -> Iterator[Root]:
+        """What a root module makes, and what it makes with each file of variables."""
+        variables = self._variables(folder, module)
+        made, used = self._made_with(folder, module, variables.values())
+        name = folder or "."
+        taken = used & _written_in(made)
+        self._made.taken |= taken
+        files = frozenset((*self._files(module, set()), *taken))
+        yield Root(name, _read(made, name), files)
+        for file, values in variables.by_file():
+            made, _ = self._made_with(folder, module, values)
+            yield Root(name, _read(made, name), files, file)
+
+    def _made_with(
+        self, folder: str, module: ModuleFiles, values: dict[str, Any]
+    ) -> tuple[list[MadeResource], set[str]]:
+        """Resources with some values of variables, and the files that were read."""
         from eks_gpushare.lint.hcl.folders import Folders
         from eks_gpushare.lint.hcl.modules import Instance
 
         folders = Folders(self.module, self.read, self.below)
-        instance = Instance(module, folders, folder, self._variables(folder, module))
-        made = [_by_itself(each) for each in _expanded(instance.made())]
-        name = folder or "."
-        read = _read(made, name)
-        taken = folders.used & _written_in(made)
-        self._made.taken |= taken
-        return Root(name, read, frozenset((*self._files(module, set()), *taken)))
+        made = Instance(module, folders, folder, values).made()
+        return [_by_itself(each) for each in _expanded(made)], folders.used
 
-    def _variables(self, folder: str, module: ModuleFiles) -> dict[str, Any]:
-        """Values that files of variables in the folder give, as Terraform takes them by itself."""
-        from eks_gpushare.lint.hcl.blocks import NOTHING
-        from eks_gpushare.lint.hcl.evaluating import value_of
-
-        names = {*self._in_folder.get(folder, []), *_listed(folder)}
-        values: dict[str, Any] = {}
-        automatic = sorted(each for each in names if _is_automatic(each))
-        # Those that are named after Terraform come first, so that all others go over them.
-        for name in sorted(automatic, key=lambda each: posixpath.basename(each) not in _FIRST):
-            for key, each in self._variable_file(name).items():
-                values[key] = value_of(each, NOTHING)
-            module.files.append(name)
-        values |= self._of_environments(folder, module, values)
-        for name in sorted(self._given.keys() & names):
-            # A script asks, and writes a file of variables.
-            if name.endswith(".sh") and _WRITES.search(self._given[name]):
-                for key in _SETS.findall(self._given[name]):
-                    values.setdefault(key, UNKNOWN)
-        return values
-
-    def _of_environments(
-        self, folder: str, module: ModuleFiles, automatic: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """What files of variables say that somebody has to name, in the folder or below it.
-
-        Where not all say the same, and what holds without them, it is not known what does.
-        """
-        from eks_gpushare.lint.hcl.blocks import NOTHING
-        from eks_gpushare.lint.hcl.evaluating import value_of
-
+    def _variables(self, folder: str, module: ModuleFiles) -> RootVariables:
+        """Values that files of variables in the folder, or below it, give."""
         above = posixpath.join(folder, "") if folder else ""
-        inside = {folder, *(each for each in self._in_folder if each.startswith(above))}
-        told: dict[str, list[Any]] = {}
-        count = 0
-        for each in sorted(f for f in inside if f == folder or self.module(f) is None):
-            for name in sorted(self._in_folder.get(each, ())):
-                if name.endswith(VARIABLES) and not _is_automatic(name):
-                    count += 1
-                    for key, given in self._variable_file(name).items():
-                        told.setdefault(key, []).append(value_of(given, NOTHING))
-        for key, found in told.items():
-            block = module.variables.get(key)
-            default = None if block is None else block.body.attributes.get("default")
-            if key in automatic:
-                found.append(automatic[key])
-            elif default is not None or len(found) < count:
-                found.append(UNKNOWN if default is None else value_of(default, NOTHING))
-            if found.count(found[0]) < len(found):
-                found[0] = UNKNOWN
-        return {key: found[0] for key, found in told.items()}
+        given = self._in_folder.get(folder, [])
+        own = [name for name in given if not is_automatic(name)]
+        below = (each for each in self._in_folder if each.startswith(above) and each != folder)
+        # Below the folder Terraform takes none by itself, whatever it is called.
+        own += [f for each in below if self.module(each) is None for f in self._in_folder[each]]
+        named = sorted((f for f in own if f.endswith(VARIABLES)), key=posixpath.split)
+        names = sorted({*given, *_listed(folder)})
+        return root_variables(module, names, named, self._variable_file, self._given)
 
     def _variable_file(self, name: str) -> dict[str, Any]:
+        from eks_gpushare.lint.hcl.blocks import NOTHING
+        from eks_gpushare.lint.hcl.evaluating import value_of
         from eks_gpushare.lint.hcl.syntax import parse_variables
 
         text = self.read(name)
@@ -288,7 +262,7 @@ class _Reading:
             return {}
         parsed = parse_variables(name, text)
         self._made.parsed[name] = parsed.faults
-        return dict(parsed.body.attributes)
+        return {key: value_of(each, NOTHING) for key, each in parsed.body.attributes.items()}
 
     def _files(self, module: ModuleFiles, seen: set[str]) -> Iterator[str]:
         if module.folder in seen:
@@ -327,11 +301,6 @@ def _read(made: Sequence[MadeResource], build: str) -> Read:
     expressions = {each.address: each.references for each in made}
     configuration = TerraformConfiguration.of_expressions(expressions)
     return read_resources([_resource(each, build) for each in made], configuration)
-
-
-def _is_automatic(name: str) -> bool:
-    base = posixpath.basename(name)
-    return base in _FIRST or base.endswith((".auto.tfvars", ".auto.tfvars.json"))
 
 
 def _by_itself(made: MadeResource) -> MadeResource:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.documents.reading import is_guide
+from eks_gpushare.documents.reading import is_example, is_guide
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.edges.claims import CLAIM_KEYS, OF_GPUS
@@ -125,7 +125,12 @@ def _judged(
     inventory: Inventory, workload: Workload, requests: Sequence[Request], ground: Grounds
 ) -> Iterator[Judgement]:
     missing = [request for request in requests if not ground.having([request]).offers]
-    yield from _lacking(workload, missing, ground.every)
+    lacking = _lacking(workload, missing, ground.every)
+    others = _waited_for(workload, ground) if missing else ""
+    let_be = f", or let it be, if it is for other nodes, with {others}."
+    for each in lacking:
+        fix = f"{each.fix.removesuffix('.')}{let_be}"
+        yield replace(each, severity="info", fix=fix) if others else each
     if missing or workload.kind == PART_OF_POD:
         return
     found = ground.places(workload, requests)
@@ -151,6 +156,18 @@ def _judged(
     elif not any(sign in label for label in found.nearest.landing.labels for sign in _VIRTUAL):
         led = _led_to(ground.places(workload), requests)
         yield _elsewhere(inventory, workload, found, led)
+
+
+def _waited_for(workload: Workload, ground: Grounds) -> str:
+    """The labels that an example selects nodes by, if none of a cluster's has them; else empty.
+
+    Other nodes may advertise what these do not.
+    """
+    if not ground.every or not is_example(workload.source.file) or not _selects(workload.spec):
+        return ""
+    found = ground.places(workload)
+    lacks = found.lands is False and found.kept_out is None
+    return " and ".join(found.nearest.landing.labels) if lacks else ""
 
 
 def _let_in_by_kueue(
