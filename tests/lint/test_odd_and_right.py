@@ -971,3 +971,53 @@ def test_a_quota_of_nothing_is_one_that_is_off(quota: str, severity: str | None)
 
     told = [each.severity for each in every(given.items()) if each.code == "GPU1244"]
     assert told == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize(
+    ("end", "is_told"),
+    [(" > /dev/null", True), (" --dry-run=client > plugin.yaml", True)],
+)
+def test_what_kubectl_writes_is_what_it_says(end: str, *, is_told: bool) -> None:
+    given = {
+        "eks/cluster.yaml": OF_EKSCTL,
+        "eks/fetch.sh": f"#!/bin/sh\n{RENDERS} | kubectl apply -f -{end}\n",
+        "eks/plugin.yaml": MANIFEST,
+    }
+
+    assert ("error" in severities(given)) is is_told
+
+
+def test_a_pipe_into_tee_is_a_file_and_one_into_nothing_none() -> None:
+    files = {"eks/cluster.yaml": OF_EKSCTL, "eks/plugin.yaml": MANIFEST}
+
+    assert "error" not in severities({**files, "eks/a.sh": f"{RENDERS} | tee plugin.yaml\n"})
+    assert "error" in severities({**files, "eks/a.sh": f"{RENDERS} |"})
+
+
+def test_a_set_that_may_not_be_there_stays_so() -> None:
+    set_of_all = """\
+resource "kubernetes_manifest" "operator" {
+  count    = var.with_argo ? 1 : 0
+  manifest = yamldecode(<<-EOT
+%s
+  EOT
+  )
+}
+variable "with_argo" {}
+resource "helm_release" "plugin" {
+  name       = "plugin"
+  repository = "https://nvidia.github.io/k8s-device-plugin"
+  chart      = "nvidia-device-plugin"
+  version    = "0.17.4"
+  namespace  = "gpu"
+}
+"""
+    text = (
+        APPLICATION_SET.replace("NAME", "gpu-operator")
+        .replace("CHART", "gpu-operator")
+        .replace("VERSION", "v25.10.0")
+        .replace("GENERATOR", "{clusters: {}}")
+    )
+    lines = "\n".join(f"    {line}" for line in text.splitlines())
+
+    assert not {"error", "warning"} & {*severities({"main.tf": set_of_all % lines})}

@@ -143,6 +143,8 @@ def test_what_stands_for_a_value(text: str, expected: Any) -> None:
         ("a: |\n  B_C\n  b: 2\n", f"a: |\n  {GAP * 3}\n  b: 2\n"),
         ("a: B|-c-|\n  B_C\nb: 2\n", f"a: {GAP * 6}\n  {GAP * 2}:\nb: 2\n"),
         ("a: 1\n  {name}\nb: 2\n", f"a: 1\n  {GAP * 6}\nb: 2\n"),
+        ("a:\n  B_C\n  b: D_E\n", f"a:\n  {GAP * 2}:\n  b: D_E\n"),
+        ("a:\n  B_C\n  b: [D_E]\n- F_G\n", f"a:\n  {GAP * 2}:\n  b: [D_E]\n- {GAP * 3}\n"),
     ],
 )
 def test_each_sign_keeps_its_place(text: str, gapped: str) -> None:

@@ -71,7 +71,7 @@ _WORD_SIGN: Final = re.compile(
 )
 
 
-_DEFAULT: Final = re.compile(r"[A-Z][A-Z0-9_-]*\|-[a-zA-Z]")
+_DEFAULT: Final = re.compile(r"(?<=[A-Z0-9_-])\|-[a-zA-Z]")
 """Begins `NAME|-key: value-|`, which YAML takes for a key of that name.
 
 A script puts whole lines in its place (`g3k_kv_filter` of gen3/lib/g3k_manifest.sh in
@@ -187,6 +187,8 @@ def with_gaps(text: str) -> str | None:
         return None
 
     def gap(found: re.Match[str]) -> str:
+        if _NAME.fullmatch(found["sign"]) and not _begins_line(text, found.start("sign")):
+            return found[0]  # a value is one that is called so
         length = len(found["sign"]) + len(found["rest"])
         if _is_line(text, found):
             return f"{found['before']}{GAP * (length - 1)}:"  # as a key it keeps its neighbours
@@ -214,10 +216,16 @@ _INDENT: Final = re.compile(r"\bn?indent[ (]+([0-9]+)")
 """How far Helm and Jinja indent what they bring."""
 
 
+_NAME: Final = re.compile(r"[A-Z0-9_-]+")
 _OF_LINES: Final = re.compile(r"\$\{|\{\{|[A-Z][A-Z0-9_-]*(?:\|-[A-Za-z]|$)")
 """Begins what may stand for whole lines: `${more}`, `NAME|-key: value-|`, or a name alone."""
 _BLOCK: Final = re.compile(r"(?<!-\|)(?<=[|>+-])\s*$")
 """Ends a line below which a text stands, or the rest of an item."""
+
+
+def _begins_line(text: str, index: int) -> bool:
+    """Whether nothing but blanks, or an item's sign, stands before a place in its line."""
+    return not text[text.rfind("\n", 0, index) + 1 : index].strip(" -")
 
 
 def _is_line(text: str, found: re.Match[str]) -> bool:

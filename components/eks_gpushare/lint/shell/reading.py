@@ -54,6 +54,7 @@ _LABELS: Final = re.compile(
 _OWN_NODE: Final = re.compile(r"\b(?:label|taint)\s+nodes?\s+\"?\$\{?NODE_NAME\b")
 _NAMED: Final = re.compile(r"\b(?:NODE_NAME=(?!\"?\$\{?NODE_NAME\b)|(?:for|read)\b.*\bNODE_NAME\b)")
 """A node by the variable that pods are told their own with, and where a script fills it itself."""
+_APPLYING: Final = ("kubectl", "oc", "k", "helm")
 _FEEDING: Final = ("cat", "tee", "kubectl", "oc", "k", "helm", "eksctl", "echo")
 
 
@@ -80,7 +81,7 @@ def read_commands(text: str, said: Said, line: int = 1, column: int = 1) -> None
         _take_heredoc(command, said)
         name = command.words[0].text.rpartition("/")[2] if command.words else ""
         if piped is not None and not command.is_piped:
-            helm_release(piped.words, said, to_file=bool(command.writes))
+            helm_release(piped.words, said, to_file=_ends_in_file(name, command))
             piped = None
         if name == "helm" and command.is_piped:
             piped = command
@@ -94,6 +95,13 @@ def read_commands(text: str, said: Said, line: int = 1, column: int = 1) -> None
             mig_instances(command.words, said)
         if not command.is_piped:
             said.pipes(())
+    if piped is not None:
+        helm_release(piped.words, said)
+
+
+def _ends_in_file(name: str, command: Command) -> bool:
+    """Whether the last command of a pipe writes what it was given, and hands it to no cluster."""
+    return name == "tee" or (bool(command.writes) and name not in _APPLYING)
 
 
 def _take_heredoc(command: Command, said: Said) -> None:

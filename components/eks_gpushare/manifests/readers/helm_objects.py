@@ -176,7 +176,8 @@ def _of_set(
     document: Document, value: Mapping[str, Any], name: Maybe[str]
 ) -> Iterator[tuple[Release, list[Document]]]:
     """What all applications of a set install, and what each does by its parameters."""
-    document = replace(document, is_optional=of_some_clusters(value))
+    if of_some_clusters(value):
+        document = replace(document, is_optional=True)
     yield from _argo(document, value, name, TEMPLATE)
     for made in applications_of(document):
         yield from _argo(made, made.value, text(name_of(made, ())), TEMPLATE)
