@@ -196,7 +196,6 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
         {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["g5.3xlarge"]}
     ]})),
     ("GPU1072", merged(CLASS, spec__amiSelectorTerms=[{"alias": "al2@v20250610"}])),
-    ("GPU1072", merged(CLASS, spec__amiSelectorTerms=[{"alias": "al2@latest"}])),
     ("GPU1077", merged(POOL, spec__template__metadata__labels={"nvidia.com/gpu.product": "A10G"})),
     ("GPU1078", merged(POOL, spec__limits=...)),
     ("GPU1056", merged(CLASS, spec__amiSelectorTerms=[{"alias": "al2023@latest"}])),

@@ -372,7 +372,7 @@ for module in pkgutil.walk_packages(eks_gpushare.__path__, "eks_gpushare."):
         importlib.import_module(module.name)
 print("\\n".join(name for name in sys.modules if name.partition(".")[0] == "eks_gpushare"))
 """
-MOST = 25 * 1024**2
+MOST = 26 * 1024**2
 PROGRAM_VERBS = ("preview", "policy", "iam")
 STACK = ROOT / "stacks" / "Pulumi.time-slicing.yaml"
 WRONG_MANIFEST = ROOT / "examples" / "lint" / "GPU1020" / "bad.yaml"
@@ -405,7 +405,7 @@ def test_the_checks_import_where_nothing_else_is(alone: Path) -> None:
     assert set(done.stdout.splitlines()) == {module.replace("/", ".") for module in modules}
 
 
-def test_the_checks_take_no_more_than_25_megabytes(alone: Path) -> None:
+def test_the_checks_take_no_more_than_26_megabytes(alone: Path) -> None:
     """With what they depend on and the bytecode of all of it, as pip makes it."""
     own = [file for file in site_of(alone).rglob("*") if file.is_file()]
     # What the tests' own environment has of bytecode is of what was imported in it.

@@ -101,8 +101,6 @@ def _alias(source: Source, place: tuple[str | int, ...], alias: str) -> Iterator
             "Write al2023@v20261114, or the release that you have tried.",
             "warning",
         )
-        if moving_term({"alias": alias}):
-            return  # AWS has published none since 2025-11-26: the newest stays the last one
     if moving_term({"alias": alias}):
         example = _RELEASE.get(family.lower(), (None, "v20261114"))[1]
         yield Problem(
