@@ -52,7 +52,7 @@ spec:
   chart:
     spec:
       chart: gpu-operator
-      version: v25.3.0
+      version: v26.3.0
       sourceRef: {kind: HelmRepository, name: nvidia}
   values: {driver: {enabled: true}}
 """

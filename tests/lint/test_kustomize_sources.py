@@ -11,7 +11,7 @@ from eks_gpushare.manifests import kustomize
 from eks_gpushare.manifests.files import GivenFile
 from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.kustomize_replacements import with_replacements
-from eks_gpushare.manifests.kustomize_sources import Part, Sources
+from eks_gpushare.manifests.kustomize_sources import BuiltFile, Sources
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def test_the_cost_does_not_grow_with_what_asks(
     assert len(asked) == LAYERS * len(OBJECTS) + others * sum(range(LAYERS + 1))
 
 
-def sources(parts: list[Part], built: list[Any]) -> Sources:
+def sources(parts: list[BuiltFile], built: list[Any]) -> Sources:
     def along(value: Any, way: Sequence[str]) -> Any:
         built.append((value["metadata"]["name"], *way))
         return value
@@ -78,12 +78,12 @@ def sources(parts: list[Part], built: list[Any]) -> Sources:
 def test_only_files_that_may_have_a_source_are_read() -> None:
     read: list[str] = []
 
-    def part(file: str, text: str | None, *ways: list[str]) -> Part:
+    def part(file: str, text: str | None, *ways: list[str]) -> BuiltFile:
         def values() -> list[Any]:
             read.append(file)
             return [*OBJECTS, {"kind": None}, "a text"]
 
-        return Part(file, text, values, ways)
+        return BuiltFile(file, text, values, ways)
 
     parts = [
         part("jobs.yaml", "kind: Job", ["a"]),
@@ -106,8 +106,8 @@ def test_there_is_an_end_to_sources_that_ask_for_sources(depth: int, found: int)
     source = {"kind": "Job"}
     last: list[int] = []
 
-    def parts(name: str) -> Iterator[Part]:
-        yield Part(f"{name}.yaml", None, lambda: OBJECTS[:1], [[name]])
+    def parts(name: str) -> Iterator[BuiltFile]:
+        yield BuiltFile(f"{name}.yaml", None, lambda: OBJECTS[:1], [[name]])
 
     def along(value: Any, way: Sequence[str]) -> Any:
         (name,) = way

@@ -25,7 +25,7 @@ from eks_gpushare.manifests.kustomize_generators import (
 from eks_gpushare.manifests.kustomize_labels import with_labels
 from eks_gpushare.manifests.kustomize_patches import Patch, is_for, with_its_name, written_patches
 from eks_gpushare.manifests.kustomize_replacements import with_replacements
-from eks_gpushare.manifests.kustomize_sources import Part, Sources
+from eks_gpushare.manifests.kustomize_sources import BuiltFile, Sources
 from eks_gpushare.manifests.plain import mapping
 from eks_gpushare.manifests.strategic_merge import PatchError, merged, patched
 from eks_gpushare.manifests.texts import read_texts
@@ -107,7 +107,7 @@ class Kustomizations:
         """Files with nothing but patches, which are no objects."""
         self._by_file: dict[str, Kustomization] = {}
         self._owners: dict[str, list[str]] = {}
-        self._sources = Sources(self._parts, self._along)
+        self._sources = Sources(self._files_of, self._along)
         for name, content in self._texts.items():
             if may_be_kustomization(name, content):
                 for document in read_texts(content, name).documents[:1]:
@@ -232,14 +232,14 @@ class Kustomizations:
             one = document.value
             each.replacements += items(one) or ([one] if isinstance(one, dict) else [])
 
-    def _parts(self, name: str) -> Iterator[Part]:
+    def _files_of(self, name: str) -> Iterator[BuiltFile]:
         """What a kustomization is built of, with its objects before anything is applied to them."""
         for file in sorted(self.contents[name] - self.patch_files):
             each = self._by_file.get(file)
             owners = self._owners.get(file, []) if each is None else [file]
             text = self._texts[file] if each is None else None
             values = partial(self._values, file, each)
-            yield Part(file, text, values, list(self._chains(owners, name)))
+            yield BuiltFile(file, text, values, list(self._chains(owners, name)))
 
     def _values(self, file: str, each: Kustomization | None) -> list[Any]:
         if each is not None:

@@ -175,7 +175,7 @@ def _of_its_type(given: Any, filled: Any) -> Any:
     return written if isinstance(given, str) else _read_as(given, written, filled)
 
 
-def _read_as(given: float, written: str, filled: Any) -> Any:
+def _read_as(given: Any, written: str, filled: Any) -> Any:
     if isinstance(given, bool):
         return _SWITCHES.get(written, UNKNOWN)
     if _WHOLE.fullmatch(written):

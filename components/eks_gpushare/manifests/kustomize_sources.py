@@ -18,10 +18,10 @@ _DEEPEST: Final = 20
 """Most kustomizations whose sources are looked for at once, each for one of the other."""
 
 
-class Part(NamedTuple):
+class BuiltFile(NamedTuple):
     """A file that a kustomization is built of."""
 
-    file: str
+    name: str
     text: str | None
     """What is written in it; None of another kustomization, which generates objects."""
     values: Callable[[], Iterable[Any]]
@@ -34,20 +34,20 @@ class Sources:
     """Objects that sources of replacements select.
 
     Args:
-        parts: What a kustomization is built of.
+        files: Those that a kustomization is built of.
         along: Builds an object up to the end of a way.
     """
 
     def __init__(
         self,
-        parts: Callable[[str], Iterable[Part]],
+        files: Callable[[str], Iterable[BuiltFile]],
         along: Callable[[Any, Sequence[str]], Any],
     ) -> None:
-        self._parts = parts
+        self._files_of = files
         self._along = along
         self._asked: set[str] = set()
         """Kustomizations whose sources are just being looked for."""
-        self._of: dict[str, list[Part]] = {}
+        self._of: dict[str, list[BuiltFile]] = {}
         self._found: dict[tuple[str, int], list[Any]] = {}
         self._values: dict[str, list[Any]] = {}
         self._built: dict[tuple[str, str, int], list[Any]] = {}
@@ -68,25 +68,25 @@ class Sources:
         if key not in self._found:
             self._asked.add(name)
             if name not in self._of:
-                self._of[name] = list(self._parts(name))
-            made = [one for part in self._of[name] for one in self._made(name, part, source)]
+                self._of[name] = list(self._files_of(name))
+            made = [one for file in self._of[name] for one in self._made(name, file, source)]
             self._asked.discard(name)
             self._found[key] = [one for one in made if is_for(Patch(None, source, ()), one)]
         return self._found[key]
 
-    def _made(self, name: str, part: Part, source: Any) -> Iterable[Any]:
-        """Those of a part that are of the kind of a source."""
+    def _made(self, name: str, file: BuiltFile, source: Any) -> Iterable[Any]:
+        """Those of a file that are of the kind of a source."""
         kind = at(source, "kind")
         is_name = isinstance(kind, str) and kind.isalnum()
-        if not part.ways or (is_name and part.text is not None and kind not in part.text):
+        if not file.ways or (is_name and file.text is not None and kind not in file.text):
             return
-        if part.file not in self._values:
-            self._values[part.file] = list(part.values())
+        if file.name not in self._values:
+            self._values[file.name] = list(file.values())
         of_kind = Patch(None, {"kind": kind}, ())
-        for number, value in enumerate(self._values[part.file]):
+        for number, value in enumerate(self._values[file.name]):
             if at(value, "kind") is None or not is_for(of_kind, value):
                 continue
-            key = (name, part.file, number)
+            key = (name, file.name, number)
             if key not in self._built:
-                self._built[key] = [self._along(value, way) for way in part.ways]
+                self._built[key] = [self._along(value, way) for way in file.ways]
             yield from self._built[key]
