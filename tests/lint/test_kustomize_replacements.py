@@ -43,6 +43,28 @@ PARAMETERS = [
 ]
 
 
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: gpu-operator, namespace: gpu-operator}
+spec:
+  interval: 1h
+  chart:
+    spec:
+      chart: gpu-operator
+      version: v26.3.0
+      sourceRef: {kind: HelmRepository, name: nvidia}
+  values: {driver: {enabled: true}}
+"""
+SWITCHED = """\
+resources: [release.yaml]
+configMapGenerator: [{name: site, literals: [driver=false]}]
+replacements:
+- source: {kind: ConfigMap, name: site, fieldPath: data.driver}
+  targets: [{select: {kind: HelmRelease}, fieldPaths: [spec.values.driver.enabled]}]
+"""
+
+
 def built(kustomization: list[str], files: dict[str, str] | None = None) -> Any:
     """What becomes of the Deployment."""
     given = {
@@ -140,6 +162,9 @@ def test_what_is_filled_in(path: str, source: str, options: str, place: Any, giv
         of("none"),
         "{kind: ConfigMap, name: other}",
         of("image", ", options: {delimiter: ':', index: 2}"),
+        of("image", ", options: {delimiter: 1}"),
+        of("image", ", options: {delimiter: 0}"),
+        of("image", ", options: {delimiter: [':']}"),
         "{kind: ConfigMap, name: par, fieldPath: 1}",
         "none",
         "{kind: Deployment, fieldPath: spec.template.spec.containers.*.name}",
@@ -154,6 +179,97 @@ def test_what_a_source_does_not_tell_is_not_known(source: str) -> None:
 )
 def test_others_are_left_as_they_are(select: str) -> None:
     assert filled(POOL, of("pool"), select=select) == APP
+
+
+@pytest.mark.parametrize("delimiter", ["1", "0", "[':']", "{a: b}", "true"])
+def test_what_is_joined_by_no_text_is_not_known(delimiter: str) -> None:
+    value = filled(POOL, of("pool"), f"{{delimiter: {delimiter}}}")
+
+    assert at_path(value, *SELECTOR, "pool") is UNKNOWN
+
+
+def test_an_empty_delimiter_is_none() -> None:
+    source = of("pool", ", options: {delimiter: ''}")
+
+    assert at_path(filled(POOL, source, "{delimiter: ''}"), *SELECTOR, "pool") == "y"
+
+
+DIGITS = "9" * 5_000
+TO_ALL = {"select": {"kind": "Deployment"}, "options": {"create": True}}
+
+
+@pytest.mark.parametrize(
+    ("given", "source", "made"),
+    [
+        (True, "false", False),
+        (False, "true", True),
+        (True, False, False),
+        (True, "no", UNKNOWN),
+        (True, 1, UNKNOWN),
+        (True, "1", UNKNOWN),
+        (1, "-2", -2),
+        (1, "0", 0),
+        (1, 3, 3),
+        (1, True, UNKNOWN),
+        (1, "true", "true"),
+        (1, "010", UNKNOWN),
+        (1, "1.5", UNKNOWN),
+        (1, ".5", UNKNOWN),
+        (1, "\N{ARABIC-INDIC DIGIT THREE}", UNKNOWN),
+        (1, "9" * 18, 10**18 - 1),
+        pytest.param(1, DIGITS, UNKNOWN, id="long-1"),
+        pytest.param(0.5, DIGITS, UNKNOWN, id="long-2"),
+        (0.5, "0.25", 0.25),
+        (0.5, "2", 2.0),
+        (0.5, 2, 2.0),
+        (0.5, "half", "half"),
+        ("a", True, "true"),
+        ("a", 2, "2"),
+        pytest.param("a", DIGITS, DIGITS, id="long-text"),
+        ("a", {"b": 1}, UNKNOWN),
+        (1, ["b"], UNKNOWN),
+        (True, UNKNOWN, UNKNOWN),
+        ({"b": 1}, "c", "c"),
+        ({"b": 1}, {"c": 2}, {"c": 2}),
+    ],
+)
+def test_what_is_filled_in_has_the_type_of_what_was_there(
+    given: Any, source: Any, made: Any
+) -> None:
+    each = {"sourceValue": source, "targets": [{**TO_ALL, "fieldPaths": ["spec.of"]}]}
+    value = with_replacements({"kind": "Deployment", "spec": {"of": given}}, [each], lambda _: ())
+
+    assert (type(value["spec"]["of"]), value["spec"]["of"]) == (type(made), made)
+
+
+@pytest.mark.parametrize(("steps", "made"), [(50, "w"), (51, UNKNOWN), (30_000, UNKNOWN)])
+def test_the_levels_that_a_path_makes_have_an_end(steps: int, made: Any) -> None:
+    path = ".".join(["a"] * steps)
+    each = {"sourceValue": "w", "targets": [{**TO_ALL, "fieldPaths": [path]}]}
+    value = with_replacements({"kind": "Deployment"}, [each], lambda _: ())
+
+    assert at_path(value, *["a"] * 50) is made
+
+
+@pytest.mark.parametrize(("steps", "made"), [(50, "w"), (51, UNKNOWN)])
+def test_a_source_too_deep_is_not_known(steps: int, made: Any) -> None:
+    source: Any = "w"
+    for _ in range(steps):
+        source = {"a": source}
+    each = {
+        "source": {"kind": "Job", "fieldPath": ".".join(["a"] * steps)},
+        "targets": [{**TO_ALL, "fieldPaths": ["spec"]}],
+    }
+    value = with_replacements({"kind": "Deployment"}, [each], lambda _: [source])
+
+    assert value["spec"] is made
+
+
+def test_a_switch_of_a_release_stays_one() -> None:
+    files = {"kustomization.yaml": SWITCHED, "release.yaml": RELEASE}
+    reports = lint_files([GivenFile(*each) for each in files.items()])
+
+    assert "GPU1036" not in {each.finding.code for report in reports for each in report.found}
 
 
 def test_what_is_rejected_is_left_as_it_is() -> None:
@@ -184,6 +300,9 @@ def test_a_target_says_what_it_selects() -> None:
         ("{name: par, literals: [pool=y]}", "namespace: a", UNKNOWN),
         ("{name: par, files: [missing.txt], literals: [pool=y]}", "", UNKNOWN),
         ("{name: par, files: [pool=there.txt]}", "", "of a file"),
+        ("{name: par, envs: [5, {a: b}], literals: [pool=y]}", "", UNKNOWN),
+        ("{name: par, env: 7, literals: [pool=y]}", "", UNKNOWN),
+        ("{name: par, env: '', literals: [pool=y]}", "", "y"),
     ],
 )
 def test_what_generators_make_is_a_source(generator: str, space: str, pool: Any) -> None:
@@ -308,6 +427,8 @@ def test_a_file_that_is_not_there_is_told() -> None:
         ("a\\.b\\.c.d", ["a.b.c", "d"]),
         ("a.[b", ["a", "b"]),
         ("a\\", ["a\\"]),
+        ("[a\\.b].c", ["a.b", "c"]),
+        pytest.param(f"[{'a.' * 200_000}", ["a." * 200_000], id="long"),
     ],
 )
 def test_the_steps_of_a_path(path: str, steps: list[str]) -> None:

@@ -25,6 +25,7 @@ from eks_gpushare.manifests.kustomize_generators import (
 from eks_gpushare.manifests.kustomize_labels import with_labels
 from eks_gpushare.manifests.kustomize_patches import Patch, is_for, with_its_name, written_patches
 from eks_gpushare.manifests.kustomize_replacements import with_replacements
+from eks_gpushare.manifests.kustomize_sources import BuiltFile, Sources
 from eks_gpushare.manifests.plain import mapping
 from eks_gpushare.manifests.strategic_merge import PatchError, merged, patched
 from eks_gpushare.manifests.texts import read_texts
@@ -106,8 +107,7 @@ class Kustomizations:
         """Files with nothing but patches, which are no objects."""
         self._by_file: dict[str, Kustomization] = {}
         self._owners: dict[str, list[str]] = {}
-        self._asked: set[str] = set()
-        """Those whose objects are just being asked for by their replacements."""
+        self._sources = Sources(self._files_of, self._along)
         for name, content in self._texts.items():
             if may_be_kustomization(name, content):
                 for document in read_texts(content, name).documents[:1]:
@@ -232,28 +232,19 @@ class Kustomizations:
             one = document.value
             each.replacements += items(one) or ([one] if isinstance(one, dict) else [])
 
-    def _objects(self, name: str, source: Any) -> list[Any]:
-        """Objects that a source of a kustomization's replacements selects, as they are there.
-
-        What these have of its replacements in turn is not known.
-        """
-        if name in self._asked:
-            return []
-        self._asked.add(name)
-        found: list[Any] = []
+    def _files_of(self, name: str) -> Iterator[BuiltFile]:
+        """What a kustomization is built of, with its objects before anything is applied to them."""
         for file in sorted(self.contents[name] - self.patch_files):
             each = self._by_file.get(file)
-            if each is not None:
-                made: list[Any] = list(generated(each.value, partial(self.content, file)))
-                owners = [file]
-            else:
-                made = [one.value for one in read_texts(self._texts[file], file).documents]
-                owners = self._owners.get(file, [])
-            for value in made if owners else ():
-                if at(value, "kind") is not None:
-                    found += [self._along(value, chain) for chain in self._chains(owners, name)]
-        self._asked.discard(name)
-        return [value for value in found if is_for(Patch(None, source, ()), value)]
+            owners = self._owners.get(file, []) if each is None else [file]
+            text = self._texts[file] if each is None else None
+            values = partial(self._values, file, each)
+            yield BuiltFile(file, text, values, list(self._chains(owners, name)))
+
+    def _values(self, file: str, each: Kustomization | None) -> list[Any]:
+        if each is not None:
+            return list(generated(each.value, partial(self.content, file)))
+        return [one.value for one in read_texts(self._texts[file], file).documents]
 
     def _along(self, value: Any, chain: Sequence[str]) -> Any:
         """An object as it is at the end of a way."""
@@ -354,7 +345,7 @@ class Kustomizations:
         if not each.replacements:
             return value
         own = posixpath.normpath(each.document.file)
-        return with_replacements(value, each.replacements, partial(self._objects, own))
+        return with_replacements(value, each.replacements, partial(self._sources.selected, own))
 
 
 def tops_of(contents: Mapping[str, frozenset[str]]) -> list[str]:

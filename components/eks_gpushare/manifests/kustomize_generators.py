@@ -90,7 +90,8 @@ def generated(value: Any, content: Content) -> Iterator[dict[str, Any]]:
     for generator in items(at(value, "configMapGenerator")):
         whole = _with_files(generator, content)
         literals = [one for one in items(at(whole, "literals")) if isinstance(one, str)]
-        lines = [content(one) for one in (*items(at(whole, "envs")), at(whole, "env")) if one]
+        named = [one for one in (*items(at(whole, "envs")), at(whole, "env")) if one]
+        lines = [content(one) if isinstance(one, str) else None for one in named]
         parts = [one.partition("=") for one in literals]
         parts += [one.partition("=") for text in lines for one in _variables(text or "")]
         is_all = not items(at(whole, "files")) and None not in lines

@@ -10,6 +10,7 @@ paths `SmarterPathSplitter` in kyaml/utils/pathsplitter.go of kubernetes-sigs/ku
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 
 _DEFAULT: Final = "metadata.name"
 """What a source gives that does not say."""
+_MOST_STEPS: Final = 50
+"""Most steps of a path, of which each that is made is a level of the object."""
+_SWITCHES: Final = {"true": True, "false": False}
+_WHOLE: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+_NUMBER: Final = re.compile(rf"{_WHOLE.pattern}(?:\.[0-9]{{1,18}})?")
+_LIKE_NUMBER: Final = re.compile(r"[-+.]*\d")
 
 
 def with_replacements(value: Any, given: Sequence[Any], objects: Objects) -> Any:
@@ -41,7 +48,9 @@ def with_replacements(value: Any, given: Sequence[Any], objects: Objects) -> Any
             filled = _source(each, objects)
             for path in items(at(target, "fieldPaths")) or [_DEFAULT]:
                 if isinstance(path, str):
-                    value = _filled(value, steps_of(path), filled, at(target, "options"))
+                    steps, options = steps_of(path), at(target, "options")
+                    known = filled if len(steps) <= _MOST_STEPS else UNKNOWN
+                    value = _filled(value, steps[:_MOST_STEPS], known, options)
     return value
 
 
@@ -61,7 +70,8 @@ def _source(replacement: Any, objects: Objects) -> Any:
     found = objects(source) if isinstance(source, dict) and isinstance(path, str) else ()
     if len(found) != 1:
         return UNKNOWN
-    given = list(_at_all(found[0], steps_of(path)))
+    steps = steps_of(path)
+    given = list(_at_all(found[0], steps)) if len(steps) <= _MOST_STEPS else []
     if len(given) != 1 or given[0] is None:
         return UNKNOWN
     return _part(given[0], at(source, "options"))
@@ -70,9 +80,10 @@ def _source(replacement: Any, objects: Objects) -> Any:
 def _part(given: Any, options: Any) -> Any:
     """Of a text between delimiters, that part which is asked for."""
     delimiter = at(options, "delimiter")
-    if not delimiter:
+    if delimiter in (None, ""):
         return given
-    parts = given.split(delimiter) if isinstance(given, str) else []
+    is_text = isinstance(given, str) and isinstance(delimiter, str)
+    parts = given.split(delimiter) if is_text else []
     index = at(options, "index") or 0
     return parts[index] if isinstance(index, int) and 0 <= index < len(parts) else UNKNOWN
 
@@ -82,12 +93,14 @@ def steps_of(path: str) -> list[str]:
     steps: list[str] = []
     parts = iter(path.split("."))
     for part in parts:
-        whole = part
-        while whole.endswith("\\") or (whole.startswith("[") and not whole.endswith("]")):
+        joined = [part]
+        while joined[-1].endswith("\\") or (part.startswith("[") and not joined[-1].endswith("]")):
             following = next(parts, None)
             if following is None:
                 break
-            whole = f"{whole.removesuffix(chr(92))}.{following}"
+            joined[-1] = joined[-1].removesuffix("\\")
+            joined.append(following)
+        whole = ".".join(joined)
         is_key = whole.startswith("[") and "=" not in whole
         steps.append(whole.strip("[]") if is_key else whole)
     return steps
@@ -132,10 +145,11 @@ def _filled(value: Any, steps: Sequence[str], filled: Any, options: Any) -> Any:
 def _joined(given: Any, filled: Any, options: Any) -> Any:
     """Of a text between delimiters one part is replaced, or one is put before or behind all."""
     delimiter = at(options, "delimiter")
-    if not delimiter:
+    if delimiter in (None, ""):
         return _of_its_type(given, filled)
     index = at(options, "index") or 0
-    if not (isinstance(given, str) and isinstance(filled, str) and isinstance(index, int)):
+    texts = (given, filled, delimiter)
+    if not (all(isinstance(one, str) for one in texts) and isinstance(index, int)):
         return UNKNOWN
     parts = given.split(delimiter)
     if index < 0:
@@ -148,9 +162,24 @@ def _joined(given: Any, filled: Any, options: Any) -> Any:
 
 
 def _of_its_type(given: Any, filled: Any) -> Any:
-    """What is copied into a scalar has the type of what was there, as a text of digits a number."""
-    if isinstance(given, str) and isinstance(filled, int | float):
-        return text(filled)
-    if isinstance(given, int) and isinstance(filled, str) and filled.isdecimal():
-        return int(filled)
-    return filled
+    """What is copied into a scalar: its text, with the type of what was there.
+
+    Kustomize writes a text that is none of that type with the type all the same, by which what
+    reads it ends: such a number or switch is not known, and a word in place of a number is told.
+    """
+    if filled is UNKNOWN or not isinstance(given, str | int | float):
+        return filled
+    if isinstance(filled, dict | list):
+        return UNKNOWN
+    written = text(filled)
+    return written if isinstance(given, str) else _read_as(given, written, filled)
+
+
+def _read_as(given: Any, written: str, filled: Any) -> Any:
+    if isinstance(given, bool):
+        return _SWITCHES.get(written, UNKNOWN)
+    if _WHOLE.fullmatch(written):
+        return type(given)(written)
+    if isinstance(given, float) and _NUMBER.fullmatch(written):
+        return float(written)
+    return UNKNOWN if _LIKE_NUMBER.match(written) or isinstance(filled, bool) else filled
