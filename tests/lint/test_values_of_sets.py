@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 from linted import found, found_in_parts
 
-from eks_gpushare.lint.values_of_sets import clusters_of_values, patterns_named
+from eks_gpushare.lint.values_of_sets import clusters_of_values, missing_of_sets, patterns_named
 from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
@@ -178,3 +179,24 @@ def test_a_release_of_flux_names_files_from_a_top() -> None:
     release = GivenFile("a.yaml", f"kind: HelmRelease\nspec: {spec}\n")
 
     assert patterns_named(release) == ["x/y.yaml", "z.yaml"]
+
+
+def test_sets_by_many_files_are_read_by_the_names_of_these() -> None:
+    few = {f"fleet/c{n}.yaml": f"cluster: c{n}\nkind: k{n}\n" for n in range(1_000)}
+    more = {f"fleet/d{n}.yaml": "cluster: d\n" for n in range(1)}
+    values = {f"values/k{n}.yaml": "" for n in range(1_000)}
+    texts = {"set.yaml": several(BY_KIND, by=FILES), **few, **values}
+
+    began = time.process_time()
+
+    assert clusters_of_values(texts) == {f"values/k{n}.yaml": f"c{n}" for n in range(1_000)}
+    assert time.process_time() - began < 20
+    assert clusters_of_values({**texts, **more}) == {}
+
+
+@pytest.mark.parametrize(("count", "told"), [(20, 20), (21, 0)])
+def test_where_most_names_are_no_files_that_is_usual(count: int, told: int) -> None:
+    names = {f"c{n}": f"h100{'abcdefghijklmnopqrstuvwxyz'[n]}mig" for n in range(count)}
+    texts = {"set.yaml": several(BY_KIND, by=elements(**names)), "values/h100-mig.yaml": ""}
+
+    assert len(list(missing_of_sets(texts))) == told

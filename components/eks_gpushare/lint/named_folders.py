@@ -39,7 +39,7 @@ _PARAMETER: Final = re.compile(r"\{\{-?\s*\.?([A-Za-z][A-Za-z0-9_.-]*)\s*-?\}\}"
 TEMPLATE: Final = ("spec", "template", "spec")
 """Where an ApplicationSet says of what its applications are."""
 _SPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_MOST: Final = 1_000
+MOST: Final = 1_000
 """Applications of one set, beyond which it is not asked what they name."""
 
 
@@ -138,10 +138,10 @@ def parameters(generator: Any, read: Read | None = None) -> list[dict[str, str]]
     """
     if inner := items(at(generator, "matrix", "generators")):
         several = [parameters(each, read) for each in inner]
-        if any(not each or len(each) > _MOST for each in several):
+        if any(not each or len(each) > MOST for each in several):
             return []
         joined = (_merged(each) for each in product(*several))
-        return [each for each, _ in zip(joined, range(_MOST), strict=False)]
+        return [each for each, _ in zip(joined, range(MOST), strict=False)]
     if elements := items(at(generator, "list", "elements")):
         return [dict(flat(each)) for each in elements]
     named = [at(each, "path") for each in items(at(generator, "git", "files"))]

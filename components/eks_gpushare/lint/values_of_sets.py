@@ -16,14 +16,22 @@ from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.inventory.values import at, items, pairs
-from eks_gpushare.lint.named_folders import TEMPLATE, filled, flat, is_set, parameters, sources_of
+from eks_gpushare.lint.named_folders import (
+    MOST,
+    TEMPLATE,
+    filled,
+    flat,
+    is_set,
+    parameters,
+    sources_of,
+)
 from eks_gpushare.lint.rules.files import NO_VALUES
 from eks_gpushare.manifests.charts import chart_named
-from eks_gpushare.manifests.folders import those_meant
+from eks_gpushare.manifests.folders import Paths
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.manifests.document import Document
@@ -36,6 +44,8 @@ _BEGINNING: Final = re.compile(r"^(?:\$[A-Za-z0-9_-]+/|/|\.{1,2}/)*")
 _INSTALLS: Final = re.compile(r"kind:\s*[\"']?(?:Application|ApplicationSet|HelmRelease)\b")
 _SET: Final = re.compile(r"kind:\s*[\"']?ApplicationSet\b")
 _CLOSE: Final = 0.8
+_MOST_MISSING: Final = 20
+"""Names of one pattern that are no file's, beyond which it is usual that there is none."""
 
 
 class _Named(NamedTuple):
@@ -88,8 +98,9 @@ def clusters_of_values(texts: Mapping[str, str]) -> dict[str, str]:
         texts: Texts of files by their names.
     """
     found: dict[str, set[str]] = {}
-    for each in _named(texts):
-        path = _only(each.path, texts)
+    files = _Files(texts)
+    for each in _named(files):
+        path = files.only(each.path)
         if path is not None:
             found.setdefault(path, set()).add(each.cluster)
     return {path: min(of) for path, of in found.items() if len(of) == 1 and "" not in of}
@@ -101,23 +112,22 @@ def missing_of_sets(texts: Mapping[str, str]) -> Iterator[Problem]:
     Args:
         texts: Texts of files by their names.
     """
-    every = list(_named(texts))
-    used = {_only(each.path, texts) for each in every}
-    said: set[tuple[int, str]] = set()
+    files = _Files(texts)
+    every = list(_named(files))
+    used = {files.only(each.path) for each in every}
+    missing: dict[tuple[int, str], dict[str, _Named]] = {}
     for each in every:
-        if not each.is_of_gpus or each.pattern == each.path or _any(each.path, texts):
+        if each.is_of_gpus and each.pattern != each.path and not files.paths.ending_with(each.path):
+            missing.setdefault((id(each.document), each.pattern), {}).setdefault(each.path, each)
+    for (_, pattern), of_pattern in missing.items():
+        if len(of_pattern) > _MOST_MISSING:
             continue
-        meant = [
-            path
-            for path in texts
-            if posixpath.normpath(path) not in used
-            and those_meant([_glob(each.pattern)])(posixpath.normpath(path))
-        ]
-        names = {posixpath.basename(path): path for path in meant}
-        near = get_close_matches(posixpath.basename(each.path), names, cutoff=_CLOSE)
-        if near and (id(each.document), each.path) not in said:
-            said.add((id(each.document), each.path))
-            yield _problem(each, near[0])
+        spare = set(files.paths.meant_by([_glob(pattern)])) - used
+        names = sorted({posixpath.basename(path) for path in spare})
+        for path, each in of_pattern.items():
+            near = get_close_matches(posixpath.basename(path), names, cutoff=_CLOSE)
+            if near:
+                yield _problem(each, near[0])
 
 
 def _problem(named: _Named, near: str) -> Problem:
@@ -138,36 +148,47 @@ def _glob(pattern: str) -> str:
     return re.sub(r"\{\{.*?\}\}", "*", pattern)
 
 
-def _only(tail: str, texts: Collection[str]) -> str | None:
-    """The one file that a path from a top means."""
-    found = _any(tail, texts)
-    return found[0] if len(found) == 1 else None
+class _Files:
+    """Files of a call by their normal paths.
+
+    Args:
+        texts: Texts of files by their names.
+    """
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts = texts
+        self._names = {posixpath.normpath(each): each for each in texts}
+        self.paths = Paths(self._names)
+
+    def only(self, tail: str) -> str | None:
+        """The one file that a path from a top means."""
+        found = self.paths.ending_with(tail)
+        return found[0] if len(found) == 1 else None
+
+    def said(self, pattern: str) -> list[dict[str, str]]:
+        """What the files that a pattern means say; nothing where these are too many."""
+        meant = sorted(self.paths.meant_by([pattern]))
+        return [
+            dict(flat(one))
+            for path in (meant if len(meant) <= MOST else ())
+            for each in read_texts(self.texts[self._names[path]], self._names[path]).documents
+            for one in items(each.value) or [each.value]
+        ]
 
 
-def _any(tail: str, texts: Collection[str]) -> list[str]:
-    paths = (posixpath.normpath(each) for each in texts)
-    return [path for path in paths if f"/{path}".endswith(f"/{tail}")]
-
-
-def _named(texts: Mapping[str, str]) -> Iterator[_Named]:
-    for name, text in texts.items():
+def _named(files: _Files) -> Iterator[_Named]:
+    for name, text in files.texts.items():
         if _SET.search(text):
             for document in read_texts(text, name).documents:
                 if is_set(document.value):
-                    yield from _of_set(document, texts)
+                    yield from _of_set(document, files)
 
 
-def _of_set(document: Document, texts: Mapping[str, str]) -> Iterator[_Named]:
-    def read(pattern: str) -> Iterator[dict[str, str]]:
-        for path in sorted(texts):
-            if those_meant([pattern])(posixpath.normpath(path)):
-                for each in read_texts(texts[path], path).documents:
-                    yield from (dict(flat(one)) for one in items(each.value) or [each.value])
-
+def _of_set(document: Document, files: _Files) -> Iterator[_Named]:
     made = [
         each
         for generator in items(at(document.value, "spec", "generators"))
-        for each in parameters(generator, read)
+        for each in parameters(generator, files.said)
     ]
     where = [document.raw((*TEMPLATE, "destination", key)) for key in ("name", "server")]
     for place, source in sources_of(at(document.value, *TEMPLATE)):
