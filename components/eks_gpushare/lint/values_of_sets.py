@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.documents.reading import is_guide
@@ -27,11 +27,11 @@ from eks_gpushare.lint.named_folders import (
 )
 from eks_gpushare.lint.rules.files import NO_VALUES
 from eks_gpushare.manifests.charts import chart_named
-from eks_gpushare.manifests.folders import Paths
+from eks_gpushare.manifests.folders import Paths, those_meant
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.manifests.document import Document
@@ -44,6 +44,8 @@ _BEGINNING: Final = re.compile(r"^(?:\$[A-Za-z0-9_-]+/|/|\.{1,2}/)*")
 _INSTALLS: Final = re.compile(r"kind:\s*[\"']?(?:Application|ApplicationSet|HelmRelease)\b")
 _SET: Final = re.compile(r"kind:\s*[\"']?ApplicationSet\b")
 _CLOSE: Final = 0.8
+_DIGITS: Final = re.compile(r"[0-9]+")
+_BETWEEN: Final = re.compile(r"[/._-]+")
 _MOST_MISSING: Final = 20
 """Names of one pattern that are no file's, beyond which it is usual that there is none."""
 
@@ -56,7 +58,7 @@ class _Named(NamedTuple):
     cluster: str
     """Where the application goes; empty where that is not known."""
     path: str
-    """From the top of a repository."""
+    """From the top of a repository; empty where that is not known."""
     pattern: str
     """What the set calls it."""
     is_of_gpus: bool
@@ -76,9 +78,13 @@ def patterns_named(file: GivenFile) -> list[str]:
     found: list[str] = []
     for document in read_texts(file.text, file.name).documents:
         for place, _ in _texts(document.value, ()):
-            if place[-2:-1] in (("valueFiles",), ("valuesFiles",)) or place[-3:-2] == ("files",):
+            if _is_of_values(place) or place[-3:-2] == ("files",):
                 found.append(_BEGINNING.sub("", _glob(document.raw(place) or "")))
     return list(dict.fromkeys(filter(None, found)))
+
+
+def _is_of_values(place: FieldPath) -> bool:
+    return place[-2:-1] in (("valueFiles",), ("valuesFiles",))
 
 
 def _texts(value: Any, above: FieldPath) -> Iterator[tuple[FieldPath, Any]]:
@@ -106,31 +112,66 @@ def clusters_of_values(texts: Mapping[str, str]) -> dict[str, str]:
     return {path: min(of) for path, of in found.items() if len(of) == 1 and "" not in of}
 
 
-def missing_of_sets(texts: Mapping[str, str]) -> Iterator[Problem]:
-    """Names that parameters make of no file, where one is there that no other parameters mean.
+def missing_of_sets(texts: Mapping[str, str], taken: Collection[str] = ()) -> Iterator[Problem]:
+    """Names that parameters make of no file, where one is there that nothing else means.
 
     Args:
         texts: Texts of files by their names.
+        taken: Normal paths of files that something else is known to take.
     """
     files = _Files(texts)
     every = list(_named(files))
-    used = {files.only(each.path) for each in every}
+    used = {path for each in every if each.path for path in files.paths.ending_with(each.path)}
+    used.update(taken)
     missing: dict[tuple[int, str], dict[str, _Named]] = {}
     for each in every:
-        if each.is_of_gpus and each.pattern != each.path and not files.paths.ending_with(each.path):
+        is_made = each.path not in {"", each.pattern}
+        if is_made and each.is_of_gpus and not files.paths.ending_with(each.path):
             missing.setdefault((id(each.document), each.pattern), {}).setdefault(each.path, each)
+    of_others = [_glob(each.pattern) for each in every if not each.path]
+    is_of_others = those_meant([*of_others, *_of_no_set(texts)] if missing else ())
     for (_, pattern), of_pattern in missing.items():
         if len(of_pattern) > _MOST_MISSING:
             continue
         spare = set(files.paths.meant_by([_glob(pattern)])) - used
-        names = sorted({posixpath.basename(path) for path in spare})
+        parts = [path.split("/") for path in sorted(spare) if not is_of_others(path)]
         for path, each in of_pattern.items():
-            near = get_close_matches(posixpath.basename(path), names, cutoff=_CLOSE)
-            if near:
+            tails = {"/".join(names[-1 - path.count("/") :]) for names in parts}
+            near = [tail for tail in tails if _is_near(path, tail)]
+            if len(near) == 1:
                 yield _problem(each, near[0])
 
 
-def _problem(named: _Named, near: str) -> Problem:
+def _of_no_set(texts: Mapping[str, str]) -> Iterator[str]:
+    """Files of values that applications and releases name each by themselves, or patterns of such.
+
+    Those of a set are known by its parameters.
+    """
+    for name, text in texts.items():
+        if ("valueFiles" in text or "valuesFiles" in text) and _INSTALLS.search(text):
+            for document in read_texts(text, name).documents:
+                for place, _ in () if is_set(document.value) else _texts(document.value, ()):
+                    if _is_of_values(place):
+                        yield _BEGINNING.sub("", _glob(document.raw(place) or ""))
+
+
+def _is_near(name: str, other: str) -> bool:
+    """Whether one is written for the other, and not one of several that are called alike.
+
+    That are those of a number, as `eu-1` and `eu-2`, and of one word, as `prod-eu` and `prod-us`.
+    """
+    if _DIGITS.findall(name) != _DIGITS.findall(other):
+        return False
+    words, others = _BETWEEN.split(name.lower()), _BETWEEN.split(other.lower())
+    if len(words) != len(others):
+        return "".join(words) == "".join(others)
+    pairs_of_words = zip(words, others, strict=True)
+    return all(SequenceMatcher(None, *each).ratio() >= _CLOSE for each in pairs_of_words)
+
+
+def _problem(named: _Named, tail: str) -> Problem:
+    folder, name = posixpath.split(tail)
+    near = name if folder == posixpath.dirname(named.path) else tail
     then = "Argo CD passes it over" if named.may_lack else "Argo CD renders nothing"
     return Problem(
         NO_VALUES,
@@ -195,20 +236,19 @@ def _of_set(document: Document, files: _Files) -> Iterator[_Named]:
         helm: FieldPath = (*TEMPLATE, *place, "helm")
         for index, _ in enumerate(items(at(source, "helm", "valueFiles"))):
             pattern = document.raw((*helm, "valueFiles", index)) or ""
-            top = _TOP.match(pattern)
-            for values in made if top else ():
-                path = _known(pattern, values)
-                if path:
-                    yield _Named(
-                        document,
-                        (*helm, "valueFiles", index),
-                        next((found for each in where if (found := _known(each, values))), ""),
-                        posixpath.normpath(_TOP.sub("", path)),
-                        posixpath.normpath(_TOP.sub("", pattern)),
-                        chart_named(_known(document.raw((*TEMPLATE, *place, "chart")), values))
-                        is not None,
-                        at(source, "helm", "ignoreMissingValueFiles") is True,
-                    )
+            is_from_top = _TOP.match(pattern) is not None
+            for values in made or [{}]:
+                path = _known(pattern, values) if is_from_top else ""
+                yield _Named(
+                    document,
+                    (*helm, "valueFiles", index),
+                    next((found for each in where if (found := _known(each, values))), ""),
+                    posixpath.normpath(_TOP.sub("", path)) if path else "",
+                    posixpath.normpath(_BEGINNING.sub("", pattern)),
+                    chart_named(_known(document.raw((*TEMPLATE, *place, "chart")), values))
+                    is not None,
+                    at(source, "helm", "ignoreMissingValueFiles") is True,
+                )
 
 
 def _known(given: Any, values: Mapping[str, str]) -> str:
