@@ -265,3 +265,11 @@ def test_a_file_that_something_else_takes_is_not_meant(other: str, told: int) ->
     assert len(list(missing_of_sets(texts))) == 1
     assert list(missing_of_sets(texts, [MEANT])) == []
     assert len(list(missing_of_sets({**texts, "other.yaml": other}))) == told
+
+
+@pytest.mark.parametrize(("count", "told"), [(199, 1), (200, 0)])
+def test_of_many_files_that_nothing_takes_something_does(count: int, told: int) -> None:
+    texts = {"set.yaml": several(BY_KIND, by=elements(a="h100mig")), MEANT: ""}
+    texts |= {f"values/other{number}.yaml": "" for number in range(count)}
+
+    assert len(list(missing_of_sets(texts))) == told

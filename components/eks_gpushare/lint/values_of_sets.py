@@ -48,6 +48,8 @@ _DIGITS: Final = re.compile(r"[0-9]+")
 _BETWEEN: Final = re.compile(r"[/._-]+")
 _MOST_MISSING: Final = 20
 """Names of one pattern that are no file's, beyond which it is usual that there is none."""
+_MOST_SPARE: Final = 200
+"""Files of one pattern that nothing takes, beyond which something else does."""
 
 
 class _Named(NamedTuple):
@@ -135,7 +137,7 @@ def missing_of_sets(texts: Mapping[str, str], taken: Collection[str] = ()) -> It
             continue
         spare = set(files.paths.meant_by([_glob(pattern)])) - used
         parts = [path.split("/") for path in sorted(spare) if not is_of_others(path)]
-        for path, each in of_pattern.items():
+        for path, each in of_pattern.items() if len(parts) <= _MOST_SPARE else ():
             tails = {"/".join(names[-1 - path.count("/") :]) for names in parts}
             near = [tail for tail in tails if _is_near(path, tail)]
             if len(near) == 1:
