@@ -14,7 +14,7 @@ from eks_gpushare.lint.named_folders import applied_by
 from eks_gpushare.lint.parts import Links
 from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.files import GivenFile
-from eks_gpushare.manifests.folders import is_pattern, those_meant
+from eks_gpushare.manifests.folders import Paths, is_pattern, those_meant
 
 HERE = {"server": "https://kubernetes.default.svc"}
 FOLDERS = {"git": {"directories": [{"path": "apps/*"}, {"path": "apps/old", "exclude": True}]}}
@@ -327,3 +327,13 @@ def test_folders_of_namespaces_of_their_name_are_of_one_cluster(
     said = {each.code for report in reports for each in report.findings if each.severity != "info"}
 
     assert said & {"GPU1120", "GPU1113"} == found
+
+
+def test_paths_are_found_by_what_they_end_in() -> None:
+    paths = Paths(["a/b/c.yaml", "b/c.yaml", "ab/c.yaml", "c.yaml", "a/b/d.yaml", "a/b/c.yaml"])
+
+    assert paths.ending_with("b/c.yaml") == ["a/b/c.yaml", "b/c.yaml"]
+    assert paths.ending_with("c.yaml") == ["a/b/c.yaml", "b/c.yaml", "ab/c.yaml", "c.yaml"]
+    assert paths.ending_with("other.yaml") == []
+    assert list(paths.meant_by(["*/d.yaml", "a?/*.yaml", "*/c.y"])) == ["a/b/d.yaml", "ab/c.yaml"]
+    assert list(paths.meant_by([])) == []

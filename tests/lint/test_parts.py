@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -268,6 +269,7 @@ def test_a_configuration_of_terraform_goes_with_its_modules() -> None:
 
 MEASURED = """
 import sys
+import time
 from pathlib import Path
 from eks_gpushare.cli import main
 code = main(["lint", "--quiet", "--no-config", "."])
@@ -328,3 +330,26 @@ def test_a_script_goes_with_the_folders_that_it_names() -> None:
 
     assert sorted(first) == [*sorted(files)[:3], "k8s/pod.yaml"]
     assert others == [["other/pod.yaml"], ["notes.yaml"]]
+
+
+@pytest.mark.parametrize("name", ["*.yaml", "b%d.yaml"])
+def test_patterns_of_many_sets_are_found_by_the_names_of_files(name: str) -> None:
+    links = Links()
+    for number in range(150):
+        last = name.replace("%d", str(number))
+        named = "".join(
+            f"a{index}: {{valueFiles: ['$own/*-{number}/x{index}/{last}']}}\n"
+            for index in range(10)
+        )
+        links.look_at(GivenFile(f"sets/s{number}/set.yaml", f"kind: ApplicationSet\n{named}"))
+        links.look_at(GivenFile(f"of-{number}/x3/b{number}.yaml", "a: b\n"))
+    for number in range(1_500):
+        links.look_at(GivenFile(f"other/k{number}/c{number}.yaml", "a: b\n"))
+
+    began = time.process_time()
+    groups = links.parts({})
+
+    assert time.process_time() - began < 20
+    together = {group[0]: group[1:] for group in groups}
+    for number in range(150):
+        assert f"of-{number}/x3/b{number}.yaml" in together[f"sets/s{number}/set.yaml"]

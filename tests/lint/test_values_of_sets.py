@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 from linted import found, found_in_parts
 
-from eks_gpushare.lint.values_of_sets import clusters_of_values, patterns_named
+from eks_gpushare.lint.values_of_sets import clusters_of_values, missing_of_sets, patterns_named
 from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
@@ -178,3 +179,97 @@ def test_a_release_of_flux_names_files_from_a_top() -> None:
     release = GivenFile("a.yaml", f"kind: HelmRelease\nspec: {spec}\n")
 
     assert patterns_named(release) == ["x/y.yaml", "z.yaml"]
+
+
+def test_sets_by_many_files_are_read_by_the_names_of_these() -> None:
+    few = {f"fleet/c{n}.yaml": f"cluster: c{n}\nkind: k{n}\n" for n in range(1_000)}
+    more = {f"fleet/d{n}.yaml": "cluster: d\n" for n in range(1)}
+    values = {f"values/k{n}.yaml": "" for n in range(1_000)}
+    texts = {"set.yaml": several(BY_KIND, by=FILES), **few, **values}
+
+    began = time.process_time()
+
+    assert clusters_of_values(texts) == {f"values/k{n}.yaml": f"c{n}" for n in range(1_000)}
+    assert time.process_time() - began < 20
+    assert clusters_of_values({**texts, **more}) == {}
+
+
+@pytest.mark.parametrize(("count", "told"), [(20, 20), (21, 0)])
+def test_where_most_names_are_no_files_that_is_usual(count: int, told: int) -> None:
+    names = {f"c{n}": f"shared-observabilit{'abcdefghijklmnopqrstu'[n]}" for n in range(count)}
+    texts = {
+        "set.yaml": several(BY_KIND, by=elements(**names)),
+        "values/shared-observability.yaml": "",
+    }
+
+    assert len(list(missing_of_sets(texts))) == told
+
+
+APART = "$own/values/{{ .cluster }}/gpu.yaml"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "missed", "there", "told"),
+    [
+        (BY_KIND, "h100mig", "values/h100-mig.yaml", 1),
+        (BY_KIND, "H100-mig", "values/h100-mig.yaml", 1),
+        (BY_KIND, "inference-shraed", "values/inference-shared.yaml", 1),
+        (BY_KIND, "prod-eu-2", "values/prod-eu-3.yaml", 0),
+        (BY_KIND, "prod-eu", "values/prod-eu-3.yaml", 0),
+        (BY_KIND, "prod-eu", "values/prod-us.yaml", 0),
+        (BY_KIND, "prod-eu-west", "values/prod-eu-east.yaml", 0),
+        ("$own/values/{{ .kind }}/gpu.yaml", "h100mig", "values/h100-mig/gpu.yaml", 1),
+        ("$own/values/{{ .kind }}/gpu.yaml", "north", "values/south/gpu.yaml", 0),
+    ],
+)
+def test_names_of_other_clusters_are_not_meant(
+    pattern: str, missed: str, there: str, told: int
+) -> None:
+    texts = {"set.yaml": several(pattern, by=elements(a=missed)), there: ""}
+
+    assert len(list(missing_of_sets(texts))) == told
+
+
+def alone(**source: Any) -> str:
+    spec = {"sources": [{"chart": "gpu-operator", **source}]}
+    return yaml.safe_dump(
+        {"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "spec": spec}
+    )
+
+
+MEANT = "values/h100-mig.yaml"
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        (alone(helm={"valueFiles": [f"$own/{MEANT}"]}), 0),
+        (alone(helm={"valueFiles": [f"../../{MEANT}"]}), 0),
+        (alone(helm={"valueFiles": ["$own/values/{{ name }}.yaml"]}), 0),
+        (alone(helm={"valueFiles": ["$own/values/l40s.yaml"]}), 1),
+        (several(BY_KIND, by=elements(b="h100-mig"), chart="redis"), 0),
+        (several(BY_KIND, by=elements(b="l40s")), 1),
+        (several(BY_KIND, by={"clusters": {}}), 0),
+        (several("$own/values/{{ .unknown }}.yaml", by=elements(b="l40s")), 0),
+        (several("../values/{{ .kind }}.yaml", by=elements(b="l40s")), 0),
+        (several("$own/other/{{ .kind }}.yaml", by={"clusters": {}}), 1),
+    ],
+)
+def test_a_file_that_something_else_takes_is_not_meant(other: str, told: int) -> None:
+    texts = {
+        "set.yaml": several(BY_KIND, by=elements(a="h100mig")),
+        "values/l40s.yaml": "",
+        MEANT: "",
+    }
+
+    assert len(list(missing_of_sets(texts))) == 1
+    assert list(missing_of_sets(texts, [MEANT])) == []
+    assert len(list(missing_of_sets({**texts, "other.yaml": other}))) == told
+
+
+@pytest.mark.parametrize(("count", "told"), [(199, 1), (200, 0)])
+def test_of_many_files_that_nothing_takes_something_does(count: int, told: int) -> None:
+    texts = {"set.yaml": several(BY_KIND, by=elements(a="h100mig")), MEANT: ""}
+    texts |= {f"values/other{number}.yaml": "" for number in range(count)}
+
+    assert len(list(missing_of_sets(texts))) == told

@@ -316,3 +316,34 @@ def test_so_where_files_are_read_part_by_part(tmp_path: Path) -> None:
     }
 
     assert "GPU1034" in {each.code for each in found_in_parts(tmp_path, files)}
+
+
+BARE = "apiVersion: v2\nname: bare\nversion: 0.1.0\n"
+METRICS = "apiVersion: v2\nname: m\nversion: 0.1.0\ndependencies: [{name: dcgm-exporter}]\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "named", "count"),
+    [
+        ("charts/gpus", "/envs/all.yaml", 1),
+        ("charts/metrics", "/envs/all.yaml", 0),
+        ("charts/bare", "$own/envs/all.yaml", 0),
+        ("charts/bare", "../../envs/all.yaml", 0),
+        ("charts/elsewhere", "../../envs/all.yaml", 0),
+        ("charts/bare", "/envs/other.yaml", 1),
+    ],
+)
+def test_a_file_of_several_charts_may_be_for_any_of_them(path: str, named: str, count: int) -> None:
+    def install(path: str, named: str) -> str:
+        return SEVERAL.replace("HELM", f"valueFiles: [{named}]").replace("PATH", path)
+
+    files = {
+        "charts/gpus/Chart.yaml": CHART % f"{DEPENDENCY}}}",
+        "charts/metrics/Chart.yaml": METRICS,
+        "charts/bare/Chart.yaml": BARE,
+        "envs/all.yaml": VALUES,
+        "deploy/a.yaml": install("charts/gpus", "/envs/all.yaml"),
+        "deploy/b.yaml": install(path, named).replace("name: gpus", "name: b"),
+    }
+
+    assert [code for code in said(files) if code == "GPU1034"] == ["GPU1034"] * count

@@ -28,6 +28,7 @@ from eks_gpushare.manifests.application_sets import (
 )
 from eks_gpushare.manifests.charts import CHARTS, chart_named
 from eks_gpushare.manifests.files import read_file
+from eks_gpushare.manifests.folders import Paths
 from eks_gpushare.manifests.readers.helm_objects import FURTHER_VALUES, is_helmfile
 from eks_gpushare.manifests.shell.words import commands
 from eks_gpushare.manifests.texts import read_texts
@@ -85,6 +86,7 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
         files: The files of the call.
     """
     known = {posixpath.normpath(file.name) for file in files}
+    from_tops = Paths(known)
     found: dict[str, str | None] = {}
     by_file = {name: paths for file in files for name, paths in _applied(file, known)}
     versions: dict[str, str] = {}
@@ -103,7 +105,7 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
         there: list[str] = []
         for chart, tail, version, _ in several:
             # The path is from the top of a repository, which may lie anywhere in what is given.
-            paths = [path for path in known if f"/{path}".endswith(f"/{tail}")]
+            paths = from_tops.ending_with(tail)
             there += paths if len(paths) == 1 else []
             named_by += [(chart, path) for path in paths if len(paths) == 1]
             versions |= dict.fromkeys(paths, version) if version and len(paths) == 1 else {}

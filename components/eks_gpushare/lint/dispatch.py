@@ -101,7 +101,7 @@ def read_files(
     reading.judgements += [*found, *beneath]
     passed = {*reading.chart_versions, *named.charts}
     reading.judgements += values_above(files, reading.subcharts, passed)
-    reading.judgements += missing_of_sets({each.name: each.text for each in files})
+    reading.judgements += missing_of_sets({each.name: each.text for each in files}, named.charts)
     return reading
 
 

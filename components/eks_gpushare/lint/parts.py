@@ -23,7 +23,7 @@ from eks_gpushare.lint.scopes import CHART
 from eks_gpushare.lint.terraform_variables import VARIABLES
 from eks_gpushare.lint.values_of_sets import patterns_named
 from eks_gpushare.manifests.files import UNIT
-from eks_gpushare.manifests.folders import folders_above, is_pattern, those_meant
+from eks_gpushare.manifests.folders import Paths, ends_with, folders_above, is_pattern, those_meant
 from eks_gpushare.manifests.kustomize import may_be_kustomization
 from eks_gpushare.manifests.texts import read_texts
 
@@ -124,7 +124,7 @@ class Links:
                 # A folder that is given stands among the files too, for what is said of it.
                 joined.join((file, path, *self._folders.get(path, ())))
         for file, tail in self._units.items():
-            meant = (each for each in self._folders if f"/{each}".endswith(f"/{tail}"))
+            meant = (each for each in self._folders if ends_with(each, tail))
             joined.join((file, *(self._folders[each][0] for each in meant)))
         beside: dict[str, str] = {}
         for file, named in self._read_beside.items():
@@ -135,17 +135,11 @@ class Links:
 
     def _join_applications(self, joined: Joined, below: _Below) -> None:
         """Join what applications name with the files that they stand in."""
+        paths = Paths(self._files)
         for file, tails in self._values.items():
-            named = tuple(f"/{tail}" for tail in tails)
-            joined.join((file, *(each for each in self._files if f"/{each}".endswith(named))))
-        by_name: dict[str, list[str]] = {}
-        for each in self._files:
-            by_name.setdefault(posixpath.basename(each), []).append(each)
+            joined.join((file, *(each for tail in tails for each in paths.ending_with(tail))))
         for file, patterns in self._patterns.items():
-            for pattern in patterns:
-                alike = by_name.get(posixpath.basename(pattern), ())
-                near = self._files if is_pattern(pattern) else alike
-                joined.join((file, *filter(those_meant((pattern,)), near)))
+            joined.join((file, *paths.meant_by(patterns)))
         for file, folders in self._of_applications.items():
             is_meant = those_meant(folders)
             built = (each for each in self._kustomizations if is_meant(posixpath.dirname(each)))

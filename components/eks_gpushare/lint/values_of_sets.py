@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.documents.reading import is_guide
@@ -18,6 +18,7 @@ from eks_gpushare.inventory.source import Source
 from eks_gpushare.inventory.values import at, items, pairs
 from eks_gpushare.lint.rules.files import NO_VALUES
 from eks_gpushare.manifests.application_sets import (
+    MOST,
     TEMPLATE,
     filled,
     flat,
@@ -26,7 +27,7 @@ from eks_gpushare.manifests.application_sets import (
     sources_of,
 )
 from eks_gpushare.manifests.charts import chart_named
-from eks_gpushare.manifests.folders import those_meant
+from eks_gpushare.manifests.folders import Paths, those_meant
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
@@ -43,6 +44,12 @@ _BEGINNING: Final = re.compile(r"^(?:\$[A-Za-z0-9_-]+/|/|\.{1,2}/)*")
 _INSTALLS: Final = re.compile(r"kind:\s*[\"']?(?:Application|ApplicationSet|HelmRelease)\b")
 _SET: Final = re.compile(r"kind:\s*[\"']?ApplicationSet\b")
 _CLOSE: Final = 0.8
+_DIGITS: Final = re.compile(r"[0-9]+")
+_BETWEEN: Final = re.compile(r"[/._-]+")
+_MOST_MISSING: Final = 20
+"""Names of one pattern that are no file's, beyond which it is usual that there is none."""
+_MOST_SPARE: Final = 200
+"""Files of one pattern that nothing takes, beyond which something else does."""
 
 
 class _Named(NamedTuple):
@@ -53,7 +60,7 @@ class _Named(NamedTuple):
     cluster: str
     """Where the application goes; empty where that is not known."""
     path: str
-    """From the top of a repository."""
+    """From the top of a repository; empty where that is not known."""
     pattern: str
     """What the set calls it."""
     is_of_gpus: bool
@@ -73,9 +80,13 @@ def patterns_named(file: GivenFile) -> list[str]:
     found: list[str] = []
     for document in read_texts(file.text, file.name).documents:
         for place, _ in _texts(document.value, ()):
-            if place[-2:-1] in (("valueFiles",), ("valuesFiles",)) or place[-3:-2] == ("files",):
+            if _is_of_values(place) or place[-3:-2] == ("files",):
                 found.append(_BEGINNING.sub("", _glob(document.raw(place) or "")))
     return list(dict.fromkeys(filter(None, found)))
+
+
+def _is_of_values(place: FieldPath) -> bool:
+    return place[-2:-1] in (("valueFiles",), ("valuesFiles",))
 
 
 def _texts(value: Any, above: FieldPath) -> Iterator[tuple[FieldPath, Any]]:
@@ -95,39 +106,74 @@ def clusters_of_values(texts: Mapping[str, str]) -> dict[str, str]:
         texts: Texts of files by their names.
     """
     found: dict[str, set[str]] = {}
-    for each in _named(texts):
-        path = _only(each.path, texts)
+    files = _Files(texts)
+    for each in _named(files):
+        path = files.only(each.path)
         if path is not None:
             found.setdefault(path, set()).add(each.cluster)
     return {path: min(of) for path, of in found.items() if len(of) == 1 and "" not in of}
 
 
-def missing_of_sets(texts: Mapping[str, str]) -> Iterator[Problem]:
-    """Names that parameters make of no file, where one is there that no other parameters mean.
+def missing_of_sets(texts: Mapping[str, str], taken: Collection[str] = ()) -> Iterator[Problem]:
+    """Names that parameters make of no file, where one is there that nothing else means.
 
     Args:
         texts: Texts of files by their names.
+        taken: Normal paths of files that something else is known to take.
     """
-    every = list(_named(texts))
-    used = {_only(each.path, texts) for each in every}
-    said: set[tuple[int, str]] = set()
+    files = _Files(texts)
+    every = list(_named(files))
+    used = {path for each in every if each.path for path in files.paths.ending_with(each.path)}
+    used.update(taken)
+    missing: dict[tuple[int, str], dict[str, _Named]] = {}
     for each in every:
-        if not each.is_of_gpus or each.pattern == each.path or _any(each.path, texts):
+        is_made = each.path not in {"", each.pattern}
+        if is_made and each.is_of_gpus and not files.paths.ending_with(each.path):
+            missing.setdefault((id(each.document), each.pattern), {}).setdefault(each.path, each)
+    of_others = [_glob(each.pattern) for each in every if not each.path]
+    is_of_others = those_meant([*of_others, *_of_no_set(texts)] if missing else ())
+    for (_, pattern), of_pattern in missing.items():
+        if len(of_pattern) > _MOST_MISSING:
             continue
-        meant = [
-            path
-            for path in texts
-            if posixpath.normpath(path) not in used
-            and those_meant([_glob(each.pattern)])(posixpath.normpath(path))
-        ]
-        names = {posixpath.basename(path): path for path in meant}
-        near = get_close_matches(posixpath.basename(each.path), names, cutoff=_CLOSE)
-        if near and (id(each.document), each.path) not in said:
-            said.add((id(each.document), each.path))
-            yield _problem(each, near[0])
+        spare = set(files.paths.meant_by([_glob(pattern)])) - used
+        parts = [path.split("/") for path in sorted(spare) if not is_of_others(path)]
+        for path, each in of_pattern.items() if len(parts) <= _MOST_SPARE else ():
+            tails = {"/".join(names[-1 - path.count("/") :]) for names in parts}
+            near = [tail for tail in tails if _is_near(path, tail)]
+            if len(near) == 1:
+                yield _problem(each, near[0])
 
 
-def _problem(named: _Named, near: str) -> Problem:
+def _of_no_set(texts: Mapping[str, str]) -> Iterator[str]:
+    """Files of values that applications and releases name each by themselves, or patterns of such.
+
+    Those of a set are known by its parameters.
+    """
+    for name, text in texts.items():
+        if ("valueFiles" in text or "valuesFiles" in text) and _INSTALLS.search(text):
+            for document in read_texts(text, name).documents:
+                for place, _ in () if is_set(document.value) else _texts(document.value, ()):
+                    if _is_of_values(place):
+                        yield _BEGINNING.sub("", _glob(document.raw(place) or ""))
+
+
+def _is_near(name: str, other: str) -> bool:
+    """Whether one is written for the other, and not one of several that are called alike.
+
+    That are those of a number, as `eu-1` and `eu-2`, and of one word, as `prod-eu` and `prod-us`.
+    """
+    if _DIGITS.findall(name) != _DIGITS.findall(other):
+        return False
+    words, others = _BETWEEN.split(name.lower()), _BETWEEN.split(other.lower())
+    if len(words) != len(others):
+        return "".join(words) == "".join(others)
+    pairs_of_words = zip(words, others, strict=True)
+    return all(SequenceMatcher(None, *each).ratio() >= _CLOSE for each in pairs_of_words)
+
+
+def _problem(named: _Named, tail: str) -> Problem:
+    folder, name = posixpath.split(tail)
+    near = name if folder == posixpath.dirname(named.path) else tail
     then = "Argo CD passes it over" if named.may_lack else "Argo CD renders nothing"
     return Problem(
         NO_VALUES,
@@ -145,56 +191,66 @@ def _glob(pattern: str) -> str:
     return re.sub(r"\{\{.*?\}\}", "*", pattern)
 
 
-def _only(tail: str, texts: Collection[str]) -> str | None:
-    """The one file that a path from a top means."""
-    found = _any(tail, texts)
-    return found[0] if len(found) == 1 else None
+class _Files:
+    """Files of a call by their normal paths.
+
+    Args:
+        texts: Texts of files by their names.
+    """
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts = texts
+        self._names = {posixpath.normpath(each): each for each in texts}
+        self.paths = Paths(self._names)
+
+    def only(self, tail: str) -> str | None:
+        """The one file that a path from a top means."""
+        found = self.paths.ending_with(tail)
+        return found[0] if len(found) == 1 else None
+
+    def said(self, pattern: str) -> list[dict[str, str]]:
+        """What the files that a pattern means say; nothing where these are too many."""
+        meant = sorted(self.paths.meant_by([pattern]))
+        return [
+            dict(flat(one))
+            for path in (meant if len(meant) <= MOST else ())
+            for each in read_texts(self.texts[self._names[path]], self._names[path]).documents
+            for one in items(each.value) or [each.value]
+        ]
 
 
-def _any(tail: str, texts: Collection[str]) -> list[str]:
-    paths = (posixpath.normpath(each) for each in texts)
-    return [path for path in paths if f"/{path}".endswith(f"/{tail}")]
-
-
-def _named(texts: Mapping[str, str]) -> Iterator[_Named]:
-    for name, text in texts.items():
+def _named(files: _Files) -> Iterator[_Named]:
+    for name, text in files.texts.items():
         if _SET.search(text):
             for document in read_texts(text, name).documents:
                 if is_set(document.value):
-                    yield from _of_set(document, texts)
+                    yield from _of_set(document, files)
 
 
-def _of_set(document: Document, texts: Mapping[str, str]) -> Iterator[_Named]:
-    def read(pattern: str) -> Iterator[dict[str, str]]:
-        for path in sorted(texts):
-            if those_meant([pattern])(posixpath.normpath(path)):
-                for each in read_texts(texts[path], path).documents:
-                    yield from (dict(flat(one)) for one in items(each.value) or [each.value])
-
+def _of_set(document: Document, files: _Files) -> Iterator[_Named]:
     made = [
         each
         for generator in items(at(document.value, "spec", "generators"))
-        for each in parameters(generator, read)
+        for each in parameters(generator, files.said)
     ]
     where = [document.raw((*TEMPLATE, "destination", key)) for key in ("name", "server")]
     for place, source in sources_of(at(document.value, *TEMPLATE)):
         helm: FieldPath = (*TEMPLATE, *place, "helm")
         for index, _ in enumerate(items(at(source, "helm", "valueFiles"))):
             pattern = document.raw((*helm, "valueFiles", index)) or ""
-            top = _TOP.match(pattern)
-            for values in made if top else ():
-                path = _known(pattern, values)
-                if path:
-                    yield _Named(
-                        document,
-                        (*helm, "valueFiles", index),
-                        next((found for each in where if (found := _known(each, values))), ""),
-                        posixpath.normpath(_TOP.sub("", path)),
-                        posixpath.normpath(_TOP.sub("", pattern)),
-                        chart_named(_known(document.raw((*TEMPLATE, *place, "chart")), values))
-                        is not None,
-                        at(source, "helm", "ignoreMissingValueFiles") is True,
-                    )
+            is_from_top = _TOP.match(pattern) is not None
+            for values in made or [{}]:
+                path = _known(pattern, values) if is_from_top else ""
+                yield _Named(
+                    document,
+                    (*helm, "valueFiles", index),
+                    next((found for each in where if (found := _known(each, values))), ""),
+                    posixpath.normpath(_TOP.sub("", path)) if path else "",
+                    posixpath.normpath(_BEGINNING.sub("", pattern)),
+                    chart_named(_known(document.raw((*TEMPLATE, *place, "chart")), values))
+                    is not None,
+                    at(source, "helm", "ignoreMissingValueFiles") is True,
+                )
 
 
 def _known(given: Any, values: Mapping[str, str]) -> str:

@@ -20,6 +20,7 @@ from eks_gpushare.lint.scopes import CHART
 from eks_gpushare.manifests.application_sets import sources_of
 from eks_gpushare.manifests.charts import OF_METRICS, documents_at
 from eks_gpushare.manifests.files import read_file
+from eks_gpushare.manifests.folders import Paths, ends_with
 from eks_gpushare.manifests.readers.words import plain
 from eks_gpushare.manifests.rules.chart_values import UNKNOWN_VALUE
 from eks_gpushare.manifests.texts import read_texts
@@ -41,6 +42,8 @@ _INCLUDED: Final = re.compile(r"\b(?:include|template)\s+(?:[\"`]([^\"`]+)[\"`]|
 _ANCHOR: Final = re.compile(r":[ \t]+&[A-Za-z0-9_-]+")
 _OF_A_TOP: Final = re.compile(r"(?:\$[A-Za-z0-9_-]+)?/")
 """What begins a path from the top of a repository, of another source where that is named."""
+_OTHER: Final = "*/"
+"""What begins the name of a chart whose folder is not known, as it begins no path."""
 _OF_HELM: Final = frozenset(("global", "tags"))
 _BEGUN_WITH: Final = frozenset(
     (
@@ -154,76 +157,80 @@ def _read_in(folder: str, files: Iterable[GivenFile]) -> frozenset[str] | None:
 
 def _installed(wrappers: Mapping[str, _Wrapper], document: Document) -> Iterator[Problem]:
     """What an Application or a HelmRelease gives a chart in a folder."""
-    for place, wrapper, _ in _wrapped(wrappers, document):
-        for key in ("values", "valuesObject"):
+    for place, folder, _ in _wrapped(wrappers, document):
+        wrapper = wrappers.get(folder)
+        for key in ("values", "valuesObject") if wrapper else ():
             given = at(document.value, *place, key)
-            if isinstance(given, dict):
+            if wrapper and isinstance(given, dict):
                 yield from _told(wrapper, document, given, (*place, key))
-            elif isinstance(given, str):
+            elif wrapper and isinstance(given, str):
                 for inner in documents_at(document, (*place, key), given):
                     yield from _told(wrapper, inner, inner.value)
 
 
 def _wrapped(
     wrappers: Mapping[str, _Wrapper], document: Document
-) -> Iterator[tuple[FieldPath, _Wrapper, list[str]]]:
-    """What installs a chart of one's own, where it says of values, and the names of files of such.
+) -> Iterator[tuple[FieldPath, str, list[str]]]:
+    """What installs a chart, where it says of values, and the names of files of such.
 
-    Of several charts that a path may mean, none is meant.
+    The chart is the folder of one of one's own, or else whatever it is called by. Of several that a
+    path may mean, none is meant.
     """
     value = document.value
     found: list[tuple[FieldPath, Any, FieldPath]] = []
+    above = ""
     if at(value, "kind") == "Application":
         for place, each in sources_of(at(value, "spec")):
             helm = ("spec", *place, "helm")
-            found.append((helm, at(each, "path"), (*helm, "valueFiles")))
+            found.append((helm, at(each, "path") or at(each, "chart"), (*helm, "valueFiles")))
     elif at(value, "kind") == "HelmRelease":
         spec = ("spec", "chart", "spec")
         found.append((("spec",), at(value, *spec, "chart"), (*spec, "valuesFiles")))
+        above = "/"  # Flux takes all of them from the top of the source
     for place, path, files in found:
         named = posixpath.normpath(path.strip("/")) if isinstance(path, str) and path else "."
-        folders = [each for each in wrappers if named != "." and f"/{each}".endswith(f"/{named}")]
-        if len(folders) == 1:
-            count = len(items(at(value, *files)))
-            names = [document.raw((*files, index)) for index in range(count)]
-            # Flux takes all of them from the top of the source.
-            above = "/" if at(value, "kind") == "HelmRelease" else ""
-            yield place, wrappers[folders[0]], [f"{above}{each}" for each in names if each]
+        folders = [each for each in wrappers if named != "." and ends_with(each, named)]
+        names = [document.raw((*files, index)) for index, _ in enumerate(items(at(value, *files)))]
+        chart = folders[0] if len(folders) == 1 else f"{_OTHER}{named}"
+        yield place, chart, [f"{above}{each}" for each in names if each]
 
 
 def _in_files(
     wrappers: Mapping[str, _Wrapper], files: Sequence[GivenFile], passed: Collection[str]
 ) -> Iterator[Problem]:
-    """Files of values outside of a chart's folder that what installs it names.
+    """Files of values outside of a chart's folder that what installs it, and no other, names.
 
     Argo CD takes these from the folder, or from the top of a repository, be it another source's:
     https://argo-cd.readthedocs.io/en/stable/user-guide/helm/#values-files.
     """
     given = {posixpath.normpath(each.name): each for each in files}
     said = {path for path in given if posixpath.dirname(path) in wrappers} | set(passed)
+    paths = Paths(given)
+    charts: dict[str, set[str]] = {}
     for file in files if wrappers else ():
         if "valueFiles" not in file.text and "valuesFiles" not in file.text:
             continue
         for document in read_texts(file.text, file.name).documents:
-            for _, wrapper, names in _wrapped(wrappers, document):
-                for path in _paths(wrapper, names, given) - said:
-                    said.add(path)
-                    for each in read_texts(given[path].text, given[path].name).documents:
-                        yield from _told(wrapper, each, each.value)
+            for _, chart, names in _wrapped(wrappers, document):
+                for path in _meant(chart, names, paths):
+                    charts.setdefault(path, set()).add(chart)
+    for path, several in charts.items():
+        wrapper = wrappers.get(min(several)) if len(several) == 1 else None
+        if wrapper is not None and path in given and path not in said:
+            for each in read_texts(given[path].text, given[path].name).documents:
+                yield from _told(wrapper, each, each.value)
 
 
-def _paths(wrapper: _Wrapper, names: Iterable[str], given: Collection[str]) -> set[str]:
+def _meant(chart: str, names: Iterable[str], paths: Paths) -> Iterator[str]:
     """The files that names mean: from the chart's folder, or else from the top of a repository."""
-    found: set[str] = set()
     for name in names:
         top = _OF_A_TOP.match(name)
-        if top is None:
-            found.add(posixpath.normpath(posixpath.join(wrapper.folder, name)))
-            continue
-        tail = posixpath.normpath(name[top.end() :])
-        meant = [path for path in given if f"/{path}".endswith(f"/{tail}")]
-        found |= set(meant) if len(meant) == 1 else set()
-    return found & set(given)
+        if top is None and not chart.startswith(_OTHER):
+            yield posixpath.normpath(posixpath.join(chart, name))
+        else:
+            tail = name[top.end() :] if top else posixpath.join(chart.removeprefix(_OTHER), name)
+            meant = paths.ending_with(posixpath.normpath(tail))
+            yield from meant if len(meant) == 1 else ()
 
 
 def _told(

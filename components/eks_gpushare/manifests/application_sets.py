@@ -30,7 +30,7 @@ TEMPLATE: Final = ("spec", "template", "spec")
 """Where an ApplicationSet says of what its applications are."""
 _VALUES: Final = ("values", "valuesObject", "parameters")
 """What of a chart's values is written in a template, in which it is not known what is filled."""
-_MOST: Final = 1_000
+MOST: Final = 1_000
 """Applications of one set, beyond which it is not asked what they name."""
 
 
@@ -93,10 +93,10 @@ def parameters(generator: Any, read: Read | None = None) -> list[dict[str, str]]
     """
     if inner := items(at(generator, "matrix", "generators")):
         several = [parameters(each, read) for each in inner]
-        if any(not each or len(each) > _MOST for each in several):
+        if any(not each or len(each) > MOST for each in several):
             return []
         joined = (_merged(each) for each in product(*several))
-        return [each for each, _ in zip(joined, range(_MOST), strict=False)]
+        return [each for each, _ in zip(joined, range(MOST), strict=False)]
     if elements := items(at(generator, "list", "elements")):
         return [dict(flat(each)) for each in elements]
     named = [at(each, "path") for each in items(at(generator, "git", "files"))]

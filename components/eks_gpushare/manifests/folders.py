@@ -36,6 +36,42 @@ def those_meant(named: Iterable[str], top: str | None = None) -> Callable[[str],
     return lambda path: found(path) and not left_out(path)
 
 
+def ends_with(path: str, tail: str) -> bool:
+    """Whether a path from wherever it begins is one of those that a path from a top may mean."""
+    return f"/{path}".endswith(f"/{tail}")
+
+
+class Paths:
+    """Normal paths by their last names, as of many files few are called as a pattern ends.
+
+    Args:
+        paths: All of them.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._all = list(dict.fromkeys(paths))
+        self._by_name: dict[str, list[str]] = {}
+        for each in self._all:
+            self._by_name.setdefault(posixpath.basename(each), []).append(each)
+
+    def ending_with(self, tail: str) -> list[str]:
+        """Those that a path from a top may mean."""
+        near = self._by_name.get(posixpath.basename(tail), ())
+        return [each for each in near if ends_with(each, tail)]
+
+    def meant_by(self, patterns: Iterable[str]) -> Iterator[str]:
+        """Those that patterns mean, from whichever folder these begin in."""
+        several: list[str] = []
+        for pattern in patterns:
+            name = posixpath.basename(pattern)
+            if is_pattern(name):
+                several.append(pattern)
+            else:
+                yield from filter(those_meant((pattern,)), self._by_name.get(name, ()))
+        if several:
+            yield from filter(those_meant(several), self._all)
+
+
 def folders_above(folder: str) -> Iterator[str]:
     """A folder and those above it, up to the one in which paths begin."""
     while folder not in {"", "/"}:
