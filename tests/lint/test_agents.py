@@ -194,3 +194,11 @@ def test_the_operators_own_nfd_is_another() -> None:
     install = "helm install gpu-operator nvidia/gpu-operator --version v25.3.4 -f values.yaml\n"
 
     assert said(TAINT, values, install__sh=install) == []
+
+
+def test_values_of_charts_are_read_beside_a_node() -> None:
+    values = "gpu-operator: {toolkit: {enabled: 'false'}}\nnode: {node-label: [a=b]}\n"
+
+    assert [each.path for each in found([("values.yaml", values)])] == [
+        "gpu-operator.toolkit.enabled"
+    ]
