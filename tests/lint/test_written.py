@@ -62,6 +62,7 @@ def test_nodes_that_gcloud_makes(text: str, count: int) -> None:
         ("{ tags = local.tags }", False),
         ('{ tags = merge(local.tags, { team = "a" }) }', False),
         ('{ tags = { (var.key) = "a" } }', False),
+        ('{ tags = { for key in var.keys : key => "a" } }', False),
         ('{ tags = { team = "a"', False),
     ],
 )

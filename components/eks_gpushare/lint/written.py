@@ -30,7 +30,7 @@ _SELECTING: Final = re.compile(r"elector|matchLabels|matchExpressions")
 _GCLOUD: Final = re.compile(r"\bgcloud\b[^\n]*?\bcontainer\s+(?:node-pools|clusters)\s+create")
 _TAGS: Final = re.compile(r"\bdefault_tags\b\"?\s*[{:=]")
 _LITERAL: Final = re.compile(r"\btags\"?\s*[=:]\s*\{")
-_COMPUTED: Final = re.compile(r"\(|\$\{[^}]*\}\"?\s*[=:]")
+_COMPUTED: Final = re.compile(r"\(|\bfor\b|\$\{[^}]*\}\"?\s*[=:]")
 
 
 def written_in(file: str, text: str) -> Iterator[Pointer]:
