@@ -77,34 +77,92 @@ def test_what_is_no_such_configuration(text: str) -> None:
 
 
 TALOS = "machine:\n  kernel: {modules: [{name: nvidia}]}\n  nodeLabels:\n    LABELS\n"
+INSTALL = "helm upgrade -i plugin nvdp/nvidia-device-plugin --version 0.17.1 -f values.yaml\n"
+BARE = "gpu.present: 'true'"
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: work, namespace: a}
+spec: {nodeSelector: {gpu.present: 'true'}, containers: [{name: a, image: a:1}]}
+"""
+NFD_OF_ITS_OWN = "helm upgrade -i nfd nfd/node-feature-discovery\n"
+
+
+def labelled(
+    agent: str, install: str = INSTALL, values: str = "{}\n", pod: str = "", file: str = "gpu.yaml"
+) -> list[Any]:
+    files = {"up.sh": install, "values.yaml": values, "pod.yaml": pod, file: agent}
+    told = every(files.items())
+    return [
+        each
+        for each in told
+        if each.code == "GPU1101" and "has the label gpu.present" in each.message
+    ]
 
 
 @pytest.mark.parametrize(
     ("labels", "count"),
     [
-        ("gpu.present: 'true'", 1),
+        (BARE, 1),
         ("nvidia.com/gpu.present: 'true'", 0),
         ("{gpu.present: 'true', nvidia.com/gpu.present: 'true'}", 0),
+        ("{gpu.present: 'true', feature.node.kubernetes.io/pci-10de.present: 'true'}", 0),
         ("gpu: 'true'", 0),
         ("$ALL", 0),
     ],
 )
 def test_a_label_without_what_nvidias_begin_with(labels: str, count: int) -> None:
-    told = every([("south/gpu.yaml", TALOS.replace("LABELS", labels))])
+    told = labelled(TALOS.replace("LABELS", labels))
 
-    assert [(each.code, each.severity, each.path) for each in told if each.severity != "info"] == (
-        [("GPU1101", "warning", 'machine.nodeLabels["gpu.present"]')] * count
+    assert [(each.severity, each.path) for each in told] == (
+        [("warning", 'machine.nodeLabels["gpu.present"]')] * count
     )
     assert all(
-        each.message
-        == "The node of south/gpu.yaml has the label gpu.present, and charts of the device plugin "
-        "go by nvidia.com/gpu.present: without it, or NFD, they put no pod there."
-        for each in told[:count]
+        each.message.endswith(
+            "gpu.yaml has the label gpu.present, and the chart of the device plugin goes by "
+            "nvidia.com/gpu.present: without it, or NFD, it puts no pod there."
+        )
+        and each.fix == "Write nvidia.com/gpu.present."
+        for each in told
     )
+
+
+@pytest.mark.parametrize(
+    ("agent", "place"),
+    [
+        ("node-label:\n- rack=1\n- gpu.present=true\n", "node-label[1]"),
+        ("a:\n  node-label+: [gpu.present=true]\n", "a.node-label+[0]"),
+    ],
+)
+def test_where_the_label_is_written(agent: str, place: str) -> None:
+    (only,) = labelled(agent)
+
+    assert only.path == place
+
+
+@pytest.mark.parametrize(
+    ("install", "values", "pod", "count"),
+    [
+        ("", "{}\n", "", 0),
+        ("helm install gpu-operator nvidia/gpu-operator -f values.yaml\n", "{}\n", "", 0),
+        (INSTALL + NFD_OF_ITS_OWN, "{}\n", "", 0),
+        (INSTALL.replace("0.17.1", "0.14.5"), "{}\n", "", 0),
+        (INSTALL, "gfd: {enabled: true}\n", "", 0),  # which brings NFD
+        (INSTALL, "affinity: {nodeAffinity: null}\n", "", 0),
+        (INSTALL, "affinity: $OURS\n", "", 0),
+        (INSTALL, "nodeSelector: {gpu.present: 'true'}\n", "", 0),
+        (INSTALL, "{}\n", POD, 0),
+        (INSTALL, "{}\n", POD.replace("gpu.present", "nvidia.com/gpu.present"), 1),
+        (INSTALL + "list | xargs -n1 label nvidia.com/gpu.present=true\n", "{}\n", "", 0),
+    ],
+)
+def test_it_is_told_beside_a_chart_that_goes_by_the_label(
+    install: str, values: str, pod: str, count: int
+) -> None:
+    assert len(labelled(TALOS.replace("LABELS", BARE), install, values, pod)) == count
 
 
 TAINT = "node-taint: ['nvidia.com/gpu=reserved:NoSchedule']\n"
-INSTALL = "helm upgrade -i plugin nvdp/nvidia-device-plugin --version 0.17.1 -f values.yaml\n"
 FOUND = "gfd: {enabled: true}\n"
 
 
@@ -194,3 +252,11 @@ def test_the_operators_own_nfd_is_another() -> None:
     install = "helm install gpu-operator nvidia/gpu-operator --version v25.3.4 -f values.yaml\n"
 
     assert said(TAINT, values, install__sh=install) == []
+
+
+def test_values_of_charts_are_read_beside_a_node() -> None:
+    values = "gpu-operator: {toolkit: {enabled: 'false'}}\nnode: {node-label: [a=b]}\n"
+
+    assert [each.path for each in found([("values.yaml", values)])] == [
+        "gpu-operator.toolkit.enabled"
+    ]

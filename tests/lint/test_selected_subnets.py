@@ -140,6 +140,17 @@ def test_subnets_may_be_resources(tags: str, wrong: bool) -> None:
         ('resource "aws_ec2_tag" "a" {\n  resource_id = "a"\n}\n', False),
         ('module "more" {\n  source = "example/dynamic-subnets/aws"\n}\n', False),
         ('module "more" {\n  source = "../nowhere/vpc"\n}\n', False),
+        ('module "more" {\n  source = "../nowhere/base"\n}\n', False),
+        ('module "more" {\n  source = "git::https://git.example.com/b.git//c"\n}\n', False),
+        ('module "more" {\n  source = "git@git.example.com:a/b.git"\n}\n', False),
+        ('module "more" {\n  source = "terraform-aws-modules/rds/aws"\n}\n', True),
+        ('module "more" {\n  source = "github.com/aws-ia/terraform-aws-b"\n}\n', True),
+        (
+            'provider "aws" {\n  default_tags {\n    tags = { found-by = "songs-1" }\n  }\n}\n',
+            False,
+        ),
+        ('provider "aws" {\n  default_tags {\n    tags = { team = "a" }\n  }\n}\n', True),
+        ('provider "aws" {\n  default_tags {\n    tags = var.given\n  }\n}\n', False),
         ('module "more" {\n  source = "example/vpc/aws//modules/vpc-endpoints"\n}\n', True),
         ('resource "aws_subnet" "off" {\n  count = 0\n  tags = var.given\n}\n', True),
     ],
@@ -159,6 +170,8 @@ def test_other_subnets_and_tags_may_be_there(more: str, wrong: bool) -> None:
         (f"{WANTED}, {{id: subnet-1}}", False),
         (f"{WANTED}, {WANTED}", True),
         ("", False),
+        ("{tags: {found-by: [songs-1]}}", False),
+        ("{tags: {found-by: {a: songs-1}}}", False),
     ],
 )
 def test_each_term_misses_by_the_name_of_the_cluster(terms: str, wrong: bool) -> None:

@@ -65,11 +65,14 @@ _CONTROL_PLANE: Final = {
     "effect": "NoSchedule",
 }
 _PLUGIN_TOLERATIONS: Final = ({"key": "CriticalAddonsOnly", "operator": "Exists"}, _GPU_TAINT)
-_PLUGIN_TERMS: Final = (
-    _one_of(f"feature.node.kubernetes.io/pci-{NVIDIA_VENDOR}.present", "true"),
-    _one_of("feature.node.kubernetes.io/cpu-model.vendor_id", "NVIDIA"),
-    _one_of("nvidia.com/gpu.present", "true"),
-)
+_PLUGIN_LABELS: Final = {
+    f"feature.node.kubernetes.io/pci-{NVIDIA_VENDOR}.present": "true",
+    "feature.node.kubernetes.io/cpu-model.vendor_id": "NVIDIA",
+    "nvidia.com/gpu.present": "true",
+}
+PLUGIN_LABELS: Final = tuple(_PLUGIN_LABELS)
+"""Labels by any of which the plugin's chart goes to a node."""
+_PLUGIN_TERMS: Final = tuple(_one_of(key, value) for key, value in _PLUGIN_LABELS.items())
 PLUGIN_TERMS_SINCE: Final = "0.15.0-rc.1"
 """The first version of the plugin's chart that keeps to labelled nodes; before, it is everywhere.
 

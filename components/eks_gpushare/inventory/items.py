@@ -267,6 +267,13 @@ GKE_POOL = "GkePool"
 OTHER_NODES = "OtherNodes"
 """The kind of a pointer that stands for nodes that a cluster may have besides: those of a group
 that is switched off where it stands, and hybrid ones."""
+WRITTEN_LABEL = "WrittenLabel"
+"""The kind of a pointer that stands for a label with its value as a text has them together, be it
+in a command that is not followed: a loop, a function, a patch."""
+MADE_BY_GCLOUD = "MadeByGcloud"
+"""The kind of a pointer that stands for nodes of Google's that a command makes."""
+DEFAULT_TAGS = "DefaultTags"
+"""The kind of a pointer that stands for the tags that a provider puts on all that it makes."""
 REMOVED = "Removed"
 """The kind of a pointer that stands for what a script takes away: a DaemonSet or a release."""
 SERVICE_ACCOUNT = "ServiceAccount"

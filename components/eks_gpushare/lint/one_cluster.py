@@ -17,15 +17,18 @@ from eks_gpushare.catalog.chart_daemonsets import named_among
 from eks_gpushare.documents.reading import EXAMPLES, is_guide
 from eks_gpushare.inventory.items import (
     AKS_POOL,
+    DEFAULT_TAGS,
     GKE_POOL,
     GROUP_TAG,
     INFERENCE_SERVICE,
+    MADE_BY_GCLOUD,
     POD_IDENTITY,
     RESERVATION,
     ROLE_TRUST,
     RULES,
     SCALERS,
     SUBNET,
+    WRITTEN_LABEL,
     ConfigMap,
     NodeSet,
     Pointer,
@@ -119,7 +122,7 @@ _JOINED: Final = (
     INFERENCE_SERVICE,
 )
 """Kinds of objects that say something of workloads in other folders."""
-_LITTLE: Final = (AKS_POOL, GROUP_TAG, SUBNET)
+_LITTLE: Final = (AKS_POOL, GROUP_TAG, SUBNET, WRITTEN_LABEL, MADE_BY_GCLOUD, DEFAULT_TAGS)
 """Kinds of which too little is read to tell a cluster by."""
 _LESSER: Final = "lesser"
 """Kind of what is of the cluster where no file has more of it: roles for its accounts, and what

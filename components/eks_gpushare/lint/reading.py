@@ -45,6 +45,7 @@ from eks_gpushare.lint.unread import (
 )
 from eks_gpushare.lint.value_files import missing_values
 from eks_gpushare.lint.variants import is_loose, values_to_come
+from eks_gpushare.lint.written import written_in
 from eks_gpushare.manifests.checks.charts.chart_values import values_of_files
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.kustomize import Kustomizations
@@ -131,6 +132,7 @@ class Reading:
         self._given_as[posixpath.normpath(given.name)] = given.name
         file = self.files.setdefault(given.name, FileInReading(given.name))
         file.text, file.in_folder = given.text, given.in_folder
+        self.items += written_in(given.name, given.text)
         if given.problem:
             file.readable = False
             file.found.append(Placed(unreadable(given.problem), None))

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.catalog.chart_daemonsets import PLUGIN_CHART
+from eks_gpushare.catalog.chart_daemonsets import PLUGIN_CHART, PLUGIN_LABELS
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import offers
 from eks_gpushare.inventory.daemons import daemons
-from eks_gpushare.inventory.items import NodeSet
+from eks_gpushare.inventory.items import WRITTEN_LABEL, NodeSet, Pointer
 from eks_gpushare.inventory.matching import is_tolerated
 from eks_gpushare.inventory.nodes import NVIDIA
 from eks_gpushare.inventory.problem import Problem
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 KEPT_OUT = rule_of("GPU1100")
-_FOUND = (PRESENT_LABEL, "feature.node.kubernetes.io/pci-10de.present")
-"""Labels by which the plugin goes to nodes without NFD."""
 
 
 @edge(KEPT_OUT)
@@ -43,8 +41,10 @@ def given_taints(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         worker = _worker(inventory, cluster)
         every = inventory.of(NodeSet, cluster)
-        if worker is None or offers(inventory, cluster).every or _may_be_labelled(every):
+        if worker is None or offers(inventory, cluster).every:
             continue  # of nodes that are declared it is told by what they have
+        if _may_be_labelled(inventory, every):
+            continue
         said: set[str] = set()
         for nodes in every:
             if nodes.taints is UNKNOWN or is_guide(nodes.source.file):
@@ -82,6 +82,11 @@ def _worker(inventory: Inventory, cluster: str) -> Daemon | None:
     return worker if own_terms and not has_unknown(worker.spec) else None
 
 
-def _may_be_labelled(every: Sequence[NodeSet]) -> bool:
+def _may_be_labelled(inventory: Inventory, every: Sequence[NodeSet]) -> bool:
     """Whether somebody gives nodes a label that the plugin goes by, or labels are not known."""
-    return any(each.labels is UNKNOWN or not set(_FOUND).isdisjoint(each.labels) for each in every)
+    keys = set(PLUGIN_LABELS)
+    # Also by what is not followed: a loop over nodes, a patch, a function.
+    written = (each for each in inventory.of(Pointer) if each.kind == WRITTEN_LABEL)
+    return any(each.name in keys for each in written) or any(
+        each.labels is UNKNOWN or not keys.isdisjoint(each.labels) for each in every
+    )

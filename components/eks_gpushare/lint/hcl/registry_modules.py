@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
-from eks_gpushare.lint.hcl.registry_networks import NETWORK, OTHER_NETWORKS, subnets, unseen
-from eks_gpushare.lint.hcl.registry_parts import hybrid_nodes, karpenter
+from eks_gpushare.lint.hcl.registry_networks import NETWORKS
+from eks_gpushare.lint.hcl.registry_parts import OF_GOOGLE, hybrid_nodes, karpenter
 from eks_gpushare.lint.hcl.registry_roles import IDENTITIES, ROLE_MODULES, identities, plain_source
 from eks_gpushare.lint.hcl.registry_user_data import (
     OWN_IMAGE,
@@ -69,7 +69,7 @@ def made_by(call: MadeResource) -> Iterator[MadeResource]:
     Args:
         call: The call, with its inputs.
     """
-    source, _, version = call.source.partition("@")
+    source, _, version = call.source.rpartition("@")
     plain = plain_source(source)
     for name, make in _MODULES.items():
         if re.fullmatch(name, plain):
@@ -393,7 +393,7 @@ _MODULES: Final[Mapping[str, Callable[[MadeResource, int | None], Iterator[MadeR
     r".*aws-ia/terraform-aws-eks-blueprints": _blueprints_4,
     **ROLE_MODULES,
     IDENTITIES: identities,
-    NETWORK: subnets,
-    OTHER_NETWORKS: unseen,
+    **OF_GOOGLE,
+    **NETWORKS,
 }
 """By their sources, without protocol, `.git` and version."""

@@ -19,8 +19,13 @@ if TYPE_CHECKING:
 
 SUBNETS: Final = "aws_subnet"
 NETWORK: Final = r"(?:.*github\.com/)?terraform-aws-modules/(?:terraform-aws-vpc|vpc/aws)"
-OTHER_NETWORKS: Final = r"(?!.*endpoint).*(?:vpc|subnet|network).*"
+_OTHER_NETWORKS: Final = r"(?!.*endpoint).*(?:vpc|subnet|network).*"
 """Of which it is not known what they make; endpoints lie in subnets of others."""
+_NOBODYS: Final = (
+    r"(?!.*endpoint)(?!(?:.*github\.com[/:])?(?:terraform-aws-modules|aws-ia)/)"
+    r"(?:[./].*|[^/]*[:@.][^/]*/.*)"
+)
+"""Folders that are not there and repositories, which may make networks whatever they are called."""
 _KINDS: Final = (*("private", "public", "intra", "database", "redshift", "elasticache", "outpost"),)
 _NAME: Final = "Name"
 
@@ -52,3 +57,7 @@ def _made(call: MadeResource, kind: str, tags: Any) -> MadeResource:
     address = f"{call.address}.{SUBNETS}.{kind}"
     values = HclObject({"tags": tags})
     return replace(call, address=address, kind=SUBNETS, values=values, references={})
+
+
+NETWORKS: Final = {NETWORK: subnets, _OTHER_NETWORKS: unseen, _NOBODYS: unseen}
+"""By the sources of modules; the first that one is like holds."""

@@ -11,15 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.items import NodeSet, NodeTaint
-from eks_gpushare.inventory.nodes import NVIDIA
-from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
-from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.document import Read
-from eks_gpushare.sharing.labels import PRESENT_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,7 +22,6 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.manifests.document import Document
 
-UNLABELLED: Final = rule_of("GPU1101")
 _LABELS: Final = ("node-label", "node-label+")
 _TAINTS: Final = ("node-taint", "node-taint+")
 """With a plus they come to those of other files: https://docs.k3s.io/installation/configuration."""
@@ -45,24 +39,7 @@ class AgentReader:
 
     def read(self, document: Document) -> Read:
         """One declaration of nodes for each configuration."""
-        found = [_nodes(document, place) for place in _places(document.value)]
-        return Read(items=found, judgements=[each for nodes in found for each in _without(nodes)])
-
-
-def _without(nodes: NodeSet) -> Iterator[Problem]:
-    """The label of nodes with GPUs without what NVIDIA's begin with, which no chart goes by."""
-    bare = PRESENT_LABEL.removeprefix(NVIDIA)
-    labels = {} if nodes.labels is UNKNOWN else nodes.labels
-    if bare in labels and PRESENT_LABEL not in labels:
-        yield Problem(
-            UNLABELLED,
-            nodes.source,
-            ("nodeLabels", bare),
-            f"{at_start(nodes.source.name)} has the label {bare}, and charts of the device plugin "
-            f"go by {PRESENT_LABEL}: without it, or NFD, they put no pod there.",
-            f"Write {PRESENT_LABEL}.",
-            "warning",
-        )
+        return Read(items=[_nodes(document, place) for place in _places(document.value)])
 
 
 def _places(value: Any) -> Iterator[FieldPath]:

@@ -28,7 +28,6 @@ DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     *OBJECT_READERS,
     EksctlReader(),
     ComposeReader(),
-    AgentReader(),
     AnsibleReader(),
     TerraformReader(),
     CloudFormationReader(),
@@ -42,6 +41,7 @@ DOCUMENT_READERS: tuple[DocumentReader, ...] = (
     RawValuesReader(),
     PrometheusRulesReader(),
     *CONFIG_READERS,
+    AgentReader(),
     PodPartsReader(),
 )
 """The particular before the general; the first that knows a document reads it."""

@@ -32,6 +32,7 @@ from eks_gpushare.manifests.checks.nodes import (
     apart,
     auto_mode,
     autoscaler_words,
+    bare_labels,
     claims_of_pools,
     cut_short,
     discovered_groups,
@@ -132,7 +133,7 @@ CHECKS: tuple[Edge, ...] = edges_in(
         idle_sharing,
         joined_clusters,
     ),
-    *(gke_shares, labels_before_nodes, named_profiles),
+    *(bare_labels, gke_shares, labels_before_nodes, named_profiles),
     *(
         max_pods,
         moved_pods,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.facts.index import rule_of
-from eks_gpushare.inventory.items import GKE_POOL, Pointer, Workload
+from eks_gpushare.inventory.items import GKE_POOL, MADE_BY_GCLOUD, Pointer, Workload
 from eks_gpushare.inventory.nodes import may_be_others
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
@@ -28,16 +28,24 @@ ELSEWHERE = rule_of("GPU1112")
 _MODEL: Final = "cloud.google.com/gke-accelerator"
 _STRATEGY: Final = "cloud.google.com/gke-gpu-sharing-strategy"
 _CLIENTS: Final = "cloud.google.com/gke-max-shared-clients-per-gpu"
+_CLASS: Final = "cloud.google.com/compute-class"
+"""By which GKE makes nodes for pods: "About compute classes" in its documentation."""
 _STRATEGIES: Final = {"TIME_SHARING": "time-sharing", "MPS": "mps"}
+
+_SHARED: Final = ("gpu_sharing_strategy", "max_shared_clients_per_gpu")
 
 
 @edge(ELSEWHERE)
 def gke_shares(inventory: Inventory) -> Iterator[Judgement]:
     """Of a model that some pool has, where all pools are known and no others can be made."""
+    if may_be_others(inventory) or any(
+        each.kind == MADE_BY_GCLOUD for each in inventory.of(Pointer)
+    ):
+        return
     for cluster in inventory.clusters():
         pools = [each for each in inventory.of(Pointer, cluster) if each.kind == GKE_POOL]
         labels = [(each, _labels(each.spec)) for each in pools]
-        if may_be_others(inventory) or any(each is None for _, each in labels):
+        if any(each is None for _, each in labels):
             continue
         having = [(pool, each) for pool, each in labels if each]
         for workload in inventory.of(Workload, cluster) if having else ():
@@ -48,6 +56,8 @@ def _selected(
     workload: Workload, having: Sequence[tuple[Pointer, dict[str, str]]]
 ) -> Iterator[Problem]:
     selector = at(workload.spec, "nodeSelector")
+    if at(selector, _CLASS) is not None:
+        return
     model = at(selector, _MODEL)
     alike = [(pool, each) for pool, each in having if model in (None, each[_MODEL])]
     for key in (_STRATEGY, _CLIENTS) if alike else ():
@@ -62,6 +72,7 @@ def _selected(
                 f"{at_start(workload.source.name)} selects nodes with {key}={text(wanted)}, and "
                 f"pools with such GPUs have {', '.join(given)}: it gets no node.",
                 f"Select what {pool.source.name} has, or change its gpu_sharing_config.",
+                "warning",
             )
 
 
@@ -76,7 +87,8 @@ def _labels(pool: Any) -> dict[str, str] | None:
         return None if accelerators or has_unknown(at(pool, "node_config")) else {}
     sharing = _blocks(accelerators[0], "gpu_sharing_config")
     told = [at(accelerators[0], "type"), *sharing]
-    if has_unknown(told) or not isinstance(told[0], str):
+    complete = all(at(each, name) for each in sharing for name in _SHARED)
+    if has_unknown(told) or not isinstance(told[0], str) or not complete:
         return None
     found = {_MODEL: told[0]}
     for each in sharing:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.reading import is_guide
-from eks_gpushare.inventory.items import SUBNET, NodeLaunch, NodeSet, Pointer
+from eks_gpushare.inventory.items import DEFAULT_TAGS, SUBNET, NodeLaunch, NodeSet, Pointer
 from eks_gpushare.inventory.nodes import has_gpus
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.nodes.joined_clusters import declared_cluster
@@ -35,14 +36,16 @@ def selected_subnets(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         pointers = inventory.of(Pointer, cluster)
         tags = [at(each.spec, "tags") for each in pointers if each.kind == SUBNET]
-        if not all(isinstance(each, dict) for each in tags):
+        of_all = [each.spec for each in inventory.of(Pointer) if each.kind == DEFAULT_TAGS]
+        if UNKNOWN in of_all or not all(isinstance(each, dict) for each in tags):
             continue
+        written = "".join(str(at(each, "text")) for each in of_all)
         sets = inventory.of(NodeSet, cluster)
         if any(at(value_of(nodes), "kind") == "ClusterConfig" for nodes in sets):
             continue  # eksctl makes subnets too
         names = {name for nodes in sets if isinstance(name := declared_cluster(nodes), str)}
         for launch in _classes(sets):
-            yield from _missed(launch, tags, names)
+            yield from _missed(launch, tags, names, written)
 
 
 def _classes(sets: Sequence[NodeSet]) -> Iterator[NodeLaunch]:
@@ -56,12 +59,13 @@ def _classes(sets: Sequence[NodeSet]) -> Iterator[NodeLaunch]:
 
 
 def _missed(
-    launch: NodeLaunch, tags: Sequence[Mapping[str, Any]], names: set[str]
+    launch: NodeLaunch, tags: Sequence[Mapping[str, Any]], names: set[str], written: str
 ) -> Iterator[Problem]:
+    """Of tags that no provider gives to all that it makes, in what is `written` of it."""
     terms = items(at(value_of(launch), "spec", _SELECTOR))
     found = (_deciding(at(term, "tags"), tags, names) for term in terms)
     keys = [key for key in found if key is not None]
-    if not keys or len(keys) != len(terms) or has_unknown(terms):
+    if not keys or len(keys) != len(terms) or has_unknown(terms) or keys[0] in written:
         return
     key, wanted = keys[0], text(at(terms[0], "tags", keys[0]))
     there = sorted({str(text(each[key])) for each in tags if key in each})
@@ -79,6 +83,11 @@ def _deciding(wanted: Any, tags: Sequence[Mapping[str, Any]], names: set[str]) -
     """The tag that is by the cluster's name, and that no subnet has, though some have another."""
     for key, value in pairs(wanted):
         own = [text(each[key]) for each in tags if key in each]
-        if value in names and own and not any(may_be_same(value, each) for each in own):
+        if (
+            isinstance(value, str)
+            and value in names
+            and own
+            and not any(may_be_same(value, each) for each in own)
+        ):
             return str(key)
     return None
