@@ -101,7 +101,10 @@ def test_what_goes_with_nothing_that_an_overlay_adds_is_told_with_its_name() -> 
     assert told(at_odds(("data", "c"), origin=Elsewhere())) == []
     assert told(replace(odd("one"), against=(Source("a resource"), ("data",)))) == []
     # In all of them it is no overlay's.
-    both = [at_odds(("data", "c")), replace(at_odds(("data", "c")), source=odd("two").source)]
+    both: list[Judgement] = [
+        at_odds(("data", "c")),
+        replace(at_odds(("data", "c")), source=odd("two").source),
+    ]
     assert kept(both[:1], both[1:]) == both[:1]
 
 

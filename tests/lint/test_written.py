@@ -9,6 +9,7 @@ from linted import found
 
 from eks_gpushare.inventory.items import DEFAULT_TAGS, MADE_BY_GCLOUD, WRITTEN_LABEL
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.written import written_in
 
 KEY = "nvidia.com/mig.config"
@@ -16,7 +17,7 @@ KEY = "nvidia.com/mig.config"
 
 def values(text: str) -> list[Any]:
     made = written_in("a.sh", text)
-    return [each.spec["value"] for each in made if each.kind == WRITTEN_LABEL]
+    return [at(each.spec, "value") for each in made if each.kind == WRITTEN_LABEL]
 
 
 @pytest.mark.parametrize(

@@ -38,11 +38,12 @@ def written_in(file: str, text: str) -> Iterator[Pointer]:
     source = Source("the text", placed_document(file, None, Position(1, 1), {}))
     for found in _LABEL.finditer(text):
         if not found["selected"] and not _is_selected(text, found.start()):
-            spec = {"value": found["value"]}
-            yield Pointer(source=source, kind=WRITTEN_LABEL, name=found["key"], spec=spec)
+            spec = {"label": found["key"], "value": found["value"]}
+            yield Pointer(source=source, kind=WRITTEN_LABEL, name=UNKNOWN, spec=spec)
     for pointed, key in _POINTED.items():
         if pointed in text:
-            yield Pointer(source=source, kind=WRITTEN_LABEL, name=key, spec={"value": UNKNOWN})
+            spec = {"label": key, "value": UNKNOWN}
+            yield Pointer(source=source, kind=WRITTEN_LABEL, name=UNKNOWN, spec=spec)
     if "gcloud" in text and _GCLOUD.search(text.replace("\\\n", " ")):
         yield Pointer(source=source, kind=MADE_BY_GCLOUD, name=UNKNOWN)
     for found in _TAGS.finditer(text):

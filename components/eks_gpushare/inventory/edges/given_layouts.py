@@ -84,7 +84,7 @@ def _written(inventory: Inventory) -> set[str]:
     return {
         str(at(each.spec, "value"))
         for each in inventory.of(Pointer)
-        if each.kind == WRITTEN_LABEL and each.name == MIG_CONFIG_LABEL
+        if each.kind == WRITTEN_LABEL and at(each.spec, "label") == MIG_CONFIG_LABEL
     }
 
 

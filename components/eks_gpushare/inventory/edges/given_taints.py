@@ -87,6 +87,6 @@ def _may_be_labelled(inventory: Inventory, every: Sequence[NodeSet]) -> bool:
     keys = set(PLUGIN_LABELS)
     # Also by what is not followed: a loop over nodes, a patch, a function.
     written = (each for each in inventory.of(Pointer) if each.kind == WRITTEN_LABEL)
-    return any(each.name in keys for each in written) or any(
+    return any(at(each.spec, "label") in keys for each in written) or any(
         each.labels is UNKNOWN or not keys.isdisjoint(each.labels) for each in every
     )

@@ -68,7 +68,7 @@ def _goes_by_labels(inventory: Inventory, cluster: str) -> bool:
         return False
     written = (each for each in inventory.of(Pointer) if each.kind == WRITTEN_LABEL)
     return PRESENT_LABEL in str(at(plugins[0].spec, "affinity")) and not any(
-        each.name in PLUGIN_LABELS for each in written
+        at(each.spec, "label") in PLUGIN_LABELS for each in written
     )
 
 
