@@ -151,6 +151,7 @@ def test_where_the_label_is_written(agent: str, place: str) -> None:
         (INSTALL, "affinity: {nodeAffinity: null}\n", "", 0),
         (INSTALL, "affinity: $OURS\n", "", 0),
         (INSTALL, "nodeSelector: {gpu.present: 'true'}\n", "", 0),
+        (INSTALL + "helm install dcgm gpu-helm-charts/dcgm-exporter\n", "{}\n", "", 1),
         (INSTALL, "{}\n", POD, 0),
         (INSTALL, "{}\n", POD.replace("gpu.present", "nvidia.com/gpu.present"), 1),
         (INSTALL + "list | xargs -n1 label nvidia.com/gpu.present=true\n", "{}\n", "", 0),

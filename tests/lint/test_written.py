@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from linted import found
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import DEFAULT_TAGS, MADE_BY_GCLOUD, WRITTEN_LABEL
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
@@ -145,3 +146,22 @@ def test_layouts_that_are_given_otherwise_are_given(more: str, count: int) -> No
     every = found([("up.sh", UP + more), ("cuts.yaml", LAYOUTS), ("pod.yaml", POD)])
 
     assert [each.code for each in every if each.code == "GPU1110"] == ["GPU1110"] * count
+
+
+def test_it_stands_at_the_beginning_of_its_file() -> None:
+    (made,) = written_in("a.sh", f"kubectl label nodes --all {KEY}=cuts\n")
+
+    assert made.source.file == "a.sh"
+    assert made.source.document.position(("spec",)) == Position(1, 1)
+
+
+def test_a_list_of_tags_without_an_end_is_not_known() -> None:
+    (made,) = written_in("main.tf", "default_tags {\n  tags = { a = 1 }\n")
+
+    assert made.spec is UNKNOWN
+
+
+def test_tags_that_are_written_out_are_known_to_their_end() -> None:
+    (made,) = written_in("main.tf", "default_tags {\n  tags = { a = 1 }\n}\nb = 2\n")
+
+    assert made.spec == {"text": "default_tags {\n  tags = { a = 1 }\n}"}

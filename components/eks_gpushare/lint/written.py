@@ -54,13 +54,11 @@ def written_in(file: str, text: str) -> Iterator[Pointer]:
 
 def _is_selected(text: str, start: int) -> bool:
     """Whether it is what pods select nodes by: on its line, or below a key that says so."""
-    lines = text[:start].splitlines()
-    if not lines or text[start - 1 : start] == "\n":
-        lines.append("")
-    column = len(lines[-1]) - len(lines[-1].lstrip())
-    if _SELECTING.search(lines[-1]):
+    before, _, line = text[:start].rpartition("\n")
+    column = len(line) - len(line.lstrip())
+    if _SELECTING.search(line):
         return True
-    above = (each for each in reversed(lines[:-1]) if each.strip())
+    above = (each for each in reversed(before.splitlines()) if each.strip())
     outer = next((each for each in above if len(each) - len(each.lstrip()) < column), "")
     return _SELECTING.search(outer) is not None
 
@@ -70,7 +68,7 @@ def _tags(text: str) -> Any:
     depth = 0
     for end, each in enumerate(text):
         depth += (each == "{") - (each == "}")
-        if each == "}" and depth <= 0:
+        if each == "}" and not depth:
             block = text[: end + 1]
             known = _LITERAL.search(block) and not _COMPUTED.search(block)
             return {"text": block} if known else UNKNOWN

@@ -59,10 +59,10 @@ def bare_labels(inventory: Inventory) -> Iterator[Judgement]:
 
 
 def _goes_by_labels(inventory: Inventory, cluster: str) -> bool:
-    """Whether the one plugin of a cluster is the chart's, by its own terms, and nobody labels."""
+    """Whether the plugin of a cluster is the chart's, by its own terms, and nobody labels."""
     every = daemons(inventory, cluster)
     plugins = [each for each in every if each.role == "plugin"]
-    if len(plugins) != 1 or plugins[0].chart != PLUGIN_CHART or has_unknown(plugins[0].spec):
+    if {(each.chart, has_unknown(each.spec)) for each in plugins} != {(PLUGIN_CHART, False)}:
         return False
     if any(each.role == "nfd" for each in every):
         return False
@@ -80,10 +80,7 @@ def _is_selected(inventory: Inventory, cluster: str) -> bool:
 
 
 def _place(nodes: NodeSet) -> FieldPath | None:
-    """Where a node that configures itself has the label; None where it has it not, or both."""
-    labels = nodes.labels
-    if labels is UNKNOWN or _BARE not in labels or not {*PLUGIN_LABELS}.isdisjoint(labels):
-        return None
+    """Where a node that configures itself has the label; None where it has it not."""
     value = at(value_of(nodes), *nodes.source.path)
     if at(value, "nodeLabels", _BARE) is not None:
         return ("nodeLabels", _BARE)
