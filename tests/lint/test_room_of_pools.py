@@ -397,6 +397,7 @@ TAGS = f'tags: {{{PROMISE}: "4"}}'
         (pool(of_type("g5.12xlarge")), placed(limits=TWO), set()),
         (pool(of_type("g6f.xlarge")), placed(), {"GPU1253"}),
         (pool(label("family", "g4ad")), placed(), {"GPU1253"}),
+        (pool(label("family", 'g4ad", "g6f", "gr6f')), placed(), {"GPU1252", "GPU1253"}),
         (pool(label("family", "g4ad")), placed() + NEXT + SHARED, {"GPU1253"}),
         (pool(label("family", "g6f")), placed() + NEXT + SHARED, {"GPU1253"}),
         (pool(of_type("m7i.large")), placed(), {"GPU1253"}),
@@ -533,3 +534,11 @@ def test_by_what_pods_with_claims_select_nodes_is_told(more: str, place: str) ->
     found = judged(with_labels(pool(), "{a: b, team: a}"), claiming)
 
     assert [each.path for each in found if each.code == "GPU1254"] == [f"spec.{place}"]
+
+
+def test_of_pools_without_a_selector_those_with_gpus_are_meant() -> None:
+    (one,) = (
+        each for each in judged(pool(), SYSTEM_POOL, placed("", TWO)) if each.code == "GPU1253"
+    )
+
+    assert "the types of the NodePool gpu have 1" in one.message

@@ -269,11 +269,7 @@ def _names(nodes: NodeSet) -> tuple[str, ...]:
         if at(each, "key") == _CATEGORY[1] and at(each, "operator") == "In"
         for value in items(at(each, "values"))
     ]
-    return (
-        tuple(f"{each}." for each in families)
-        if families and {*families} <= {*_NOT_COUNTED}
-        else ()
-    )
+    return tuple(f"{each}." for each in families) if {*families} <= {*_NOT_COUNTED} else ()
 
 
 def _may_be_meant(name: str) -> bool:
