@@ -537,8 +537,8 @@ def test_by_what_pods_with_claims_select_nodes_is_told(more: str, place: str) ->
 
 
 def test_of_pools_without_a_selector_those_with_gpus_are_meant() -> None:
-    (one,) = (
-        each for each in judged(pool(), SYSTEM_POOL, placed("", TWO)) if each.code == "GPU1253"
-    )
+    third = SYSTEM_POOL.replace("name: b", "name: c")
+    told = judged(pool(), SYSTEM_POOL, third, placed("", TWO))
+    (one,) = (each for each in told if each.code == "GPU1253")
 
     assert "the types of the NodePool gpu have 1" in one.message
