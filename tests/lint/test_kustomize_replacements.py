@@ -215,7 +215,7 @@ TO_ALL = {"select": {"kind": "Deployment"}, "options": {"create": True}}
         (1, "010", UNKNOWN),
         (1, "1.5", UNKNOWN),
         (1, ".5", UNKNOWN),
-        (1, "\N{ARABIC-INDIC DIGIT THREE}", UNKNOWN),
+        (1, "\N{ARABIC-INDIC DIGIT THREE}", "\N{ARABIC-INDIC DIGIT THREE}"),
         (1, "9" * 18, 10**18 - 1),
         pytest.param(1, DIGITS, UNKNOWN, id="long-1"),
         pytest.param(0.5, DIGITS, UNKNOWN, id="long-2"),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.advertised import is_gpu_resource
+from eks_gpushare.inventory.label_index import LabelIndex
 from eks_gpushare.inventory.matching import meets_requirements
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import has_unknown, pairs, text
@@ -31,6 +32,18 @@ def gpu_part(capacity: Any) -> Any:
     if capacity is UNKNOWN:
         return UNKNOWN
     return {name: value for name, value in pairs(capacity) if is_gpu_resource(name)}
+
+
+def meaning(overlays: Sequence[Overlay], kinds: Sequence[NodeKind]) -> list[list[Overlay]]:
+    """Of each of some nodes the overlays that may be for them; the others surely are not."""
+    index = LabelIndex(kinds)
+    found: list[list[Overlay]] = [[] for _ in kinds]
+    for overlay in overlays:
+        told = has_unknown([overlay.weight, gpu_part(overlay.capacity)])
+        meant = None if told else index.meeting_terms([{"matchExpressions": overlay.requirements}])
+        for position in range(len(kinds)) if meant is None else meant:
+            found[position].append(overlay)
+    return found
 
 
 def meant_for(kind: NodeKind, overlays: Sequence[Overlay]) -> tuple[list[Overlay], list[Overlay]]:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _LABEL: Final = re.compile(
-    r"(?P<selected>(?:(?<![\w-])-l|--selector)[ =]?[\"']?)?"
-    rf"(?<![\w./-])(?P<key>{'|'.join(map(re.escape, (MIG_CONFIG_LABEL, *PLUGIN_LABELS)))})"
+    r"(?P<selected>(?:(?<![A-Za-z0-9_-])-l|--selector)[ =]?[\"']?)?"
+    rf"(?<![A-Za-z0-9_./-])(?P<key>{'|'.join(map(re.escape, (MIG_CONFIG_LABEL, *PLUGIN_LABELS)))})"
     r"(?P<joined>\\?[\"']?[ \t]*[=:][ \t]*)\\?[\"']?(?P<value>[^\s\"'`,;)}\\]*)"
 )
 _POINTED: Final = {key.replace("/", "~1"): key for key in (MIG_CONFIG_LABEL, *PLUGIN_LABELS)}

@@ -30,7 +30,7 @@ _MOST_STEPS: Final = 50
 _SWITCHES: Final = {"true": True, "false": False}
 _WHOLE: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 _NUMBER: Final = re.compile(rf"{_WHOLE.pattern}(?:\.[0-9]{{1,18}})?")
-_LIKE_NUMBER: Final = re.compile(r"[-+.]*\d")
+_LIKE_NUMBER: Final = re.compile(r"[-+.]*[0-9]")
 
 
 def with_replacements(value: Any, given: Sequence[Any], objects: Objects) -> Any:

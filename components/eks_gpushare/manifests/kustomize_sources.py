@@ -77,7 +77,7 @@ class Sources:
     def _made(self, name: str, file: BuiltFile, source: Any) -> Iterable[Any]:
         """Those of a file that are of the kind of a source."""
         kind = at(source, "kind")
-        is_name = isinstance(kind, str) and kind.isalnum()
+        is_name = isinstance(kind, str) and kind.isascii() and kind.isalnum()
         if not file.ways or (is_name and file.text is not None and kind not in file.text):
             return
         if file.name not in self._values:

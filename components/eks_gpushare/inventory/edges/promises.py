@@ -14,9 +14,15 @@ from eks_gpushare.catalog.autoscaler_tags import RESOURCE_TAGS
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.items import Overlay
-from eks_gpushare.inventory.label_index import LabelIndex
 from eks_gpushare.inventory.problem import NotSeen, Problem
-from eks_gpushare.inventory.promised import count_of, gpu_part, meant_for, told_by, weight_of
+from eks_gpushare.inventory.promised import (
+    count_of,
+    gpu_part,
+    meaning,
+    meant_for,
+    told_by,
+    weight_of,
+)
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
@@ -64,7 +70,7 @@ def karpenter(inventory: Inventory) -> Iterator[Judgement]:
         ]
         yield from _same_weight(overlays)
         every = offers(inventory, cluster).every
-        meaning = _meaning(overlays, every)
+        meant = meaning(overlays, [offer.kind for offer in every])
         untold: dict[tuple[int, str, type], list[_Untold]] = {}
         left: dict[tuple[int, str], list[Problem]] = {}
         hurts = _if_whole(inventory, cluster)
@@ -72,7 +78,7 @@ def karpenter(inventory: Inventory) -> Iterator[Judgement]:
             is_told = offer.kind.nodes.provisioner == "karpenter" and offer.resources is not None
             if is_told and offer.kind.nodes.advertised is None:
                 missing: Severity | None = None if overlays or inventory.complete else "warning"
-                for found in _pool(offer, meaning[position], missing):
+                for found in _pool(offer, meant[position], missing):
                     if isinstance(found, _Untold):
                         key = (id(found.nodes), found.name, type(found.said))
                         untold.setdefault(key, []).append(found)
@@ -90,18 +96,6 @@ def _if_whole(inventory: Inventory, cluster: str) -> Severity | None:
     """The severity of whole GPUs that nodes lack: pods have to ask for them, or it hurts nobody."""
     asked = {each.resource for _, found in gpu_workloads(inventory, cluster) for each in found}
     return "info" if asked and GPU not in asked and not inventory.complete else None
-
-
-def _meaning(overlays: Sequence[Overlay], every: Sequence[Offer]) -> list[list[Overlay]]:
-    """Of each of some nodes the overlays that may be for them; the others surely are not."""
-    index = LabelIndex([offer.kind for offer in every])
-    found: list[list[Overlay]] = [[] for _ in every]
-    for overlay in overlays:
-        told = has_unknown([overlay.weight, gpu_part(overlay.capacity)])
-        meant = None if told else index.meeting_terms([{"matchExpressions": overlay.requirements}])
-        for position in range(len(every)) if meant is None else meant:
-            found[position].append(overlay)
-    return found
 
 
 def _pool(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 UNLABELLED: Final = rule_of("GPU1101")
 _BARE: Final = PRESENT_LABEL.removeprefix(NVIDIA)
-_NAMED: Final = re.compile(rf"(?<![\w./-]){re.escape(_BARE)}(?![\w.-])")
+_NAMED: Final = re.compile(rf"(?<![A-Za-z0-9_./-]){re.escape(_BARE)}(?![A-Za-z0-9_.-])")
 _LISTS: Final = ("node-label", "node-label+")
 
 

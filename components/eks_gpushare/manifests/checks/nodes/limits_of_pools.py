@@ -13,7 +13,7 @@ from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.items import NodeSet, Overlay
 from eks_gpushare.inventory.nodes import CATALOG, NodeKind
 from eks_gpushare.inventory.problem import Problem
-from eks_gpushare.inventory.promised import told_of
+from eks_gpushare.inventory.promised import meaning, told_of
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import pairs, text
@@ -36,21 +36,28 @@ _GIB: Final = 2**30
 def limits(inventory: Inventory) -> Iterator[Judgement]:
     """Those of pools whose instance types are all known."""
     for cluster in inventory.clusters():
-        overlays = inventory.of(Overlay, cluster)
-        for nodes in inventory.of(NodeSet, cluster):
-            of_file = isinstance(nodes.source.document, Document)
-            if of_file and nodes.provisioner == "karpenter":
-                yield from _too_low(nodes, overlays)
+        pools = [(nodes, _types(nodes)) for nodes in inventory.of(NodeSet, cluster)]
+        kinds = [NodeKind(nodes, each) for nodes, types in pools for each in types]
+        meant = iter(meaning(inventory.of(Overlay, cluster), kinds))
+        for nodes, types in pools:
+            yield from _too_low(nodes, types, [next(meant) for _ in types])
 
 
-def _too_low(nodes: NodeSet, overlays: Sequence[Overlay]) -> Iterator[Problem]:
-    types = (
-        [] if nodes.instance_types is UNKNOWN else [CATALOG.find(n) for n in nodes.instance_types]
-    )
+def _types(nodes: NodeSet) -> list[InstanceType]:
+    """The types of a pool of Karpenter with limits, if all are known."""
+    of_file = isinstance(nodes.source.document, Document)
+    if not of_file or nodes.provisioner != "karpenter" or nodes.limits is UNKNOWN:
+        return []
+    names = [] if nodes.instance_types is UNKNOWN else nodes.instance_types
+    types = [CATALOG.find(name) for name in names]
     known = [each for each in types if each is not None]
-    if not known or len(known) < len(types) or nodes.limits is UNKNOWN:
-        return
-    for resource, given in pairs(nodes.limits):
+    return known if len(known) == len(types) else []
+
+
+def _too_low(
+    nodes: NodeSet, known: Sequence[InstanceType], overlays: Sequence[Sequence[Overlay]]
+) -> Iterator[Problem]:
+    for resource, given in pairs(nodes.limits) if known else ():
         limit = None if given is UNKNOWN else quantity(str(text(given)))
         least = _least(str(resource), nodes, known, overlays)
         # A limit of 0 switches a pool off on purpose.
@@ -71,14 +78,20 @@ def _too_low(nodes: NodeSet, overlays: Sequence[Overlay]) -> Iterator[Problem]:
 
 
 def _least(
-    resource: str, nodes: NodeSet, types: Sequence[InstanceType], overlays: Sequence[Overlay]
+    resource: str,
+    nodes: NodeSet,
+    types: Sequence[InstanceType],
+    overlays: Sequence[Sequence[Overlay]],
 ) -> int | None:
     """What the smallest node has of a resource; None where that is not known."""
     if resource == "cpu":
         return min(each.vcpus for each in types)
     if resource == "memory":
         return min(each.memory_mib for each in types) * _MIB
-    counts = [_told(resource, NodeKind(nodes, each), overlays) for each in types]
+    counts = [
+        _told(resource, NodeKind(nodes, each), meant)
+        for each, meant in zip(types, overlays, strict=True)
+    ]
     return None if None in counts else min(count for count in counts if count is not None)
 
 
