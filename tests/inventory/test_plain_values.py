@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from eks_gpushare.inventory.items import NodeTaint
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import (
     PartlyKnown,
@@ -167,3 +168,17 @@ def test_what_is_of_no_file_is_there_on_no_condition() -> None:
 
     assert not source.is_optional
     assert source.optional() is source
+
+
+@pytest.mark.parametrize(
+    ("written", "taint", "again"),
+    [
+        ("a=b:NoSchedule", NodeTaint("a", "b", "NoSchedule"), "a=b:NoSchedule"),
+        ("a:NoExecute", NodeTaint("a", "", "NoExecute"), "a:NoExecute"),
+        ("a=:NoExecute", NodeTaint("a", "", "NoExecute"), "a:NoExecute"),
+        ("a", NodeTaint("", "", "a"), ":a"),
+    ],
+)
+def test_a_taint_is_read_as_kubectl_takes_it(written: str, taint: NodeTaint, again: str) -> None:
+    assert NodeTaint.parse(written) == taint
+    assert str(taint) == again

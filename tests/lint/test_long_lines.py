@@ -47,3 +47,25 @@ def test_a_line_of_one_sign_is_read_to_its_end(tmp_path: Path) -> None:
 
     assert ended.returncode in {0, 1, 2}, ended.stderr[-500:]
     assert '"files"' in ended.stdout
+
+
+LABELS = """
+from eks_gpushare.lint.written import written_in
+
+text = "labels:\\n" + "  nvidia.com/gpu.present: yes\\n" * 20_000
+print(len(list(written_in("nodes.yaml", text))))
+"""
+
+
+def test_each_of_many_labels_asks_for_the_lines_near_it_alone() -> None:
+    """As in a dump of a cluster's nodes, which took seconds for each megabyte."""
+    ended = subprocess.run(
+        [sys.executable, "-c", LABELS],
+        cwd=COMPONENTS,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS)),
+    )
+
+    assert ended.stdout == "20000\n", ended.stderr[-500:]

@@ -36,6 +36,13 @@ class NodeTaint(NamedTuple):
     value: str
     effect: str
 
+    @classmethod
+    def parse(cls, written: str) -> NodeTaint:
+        """What `kubectl taint` takes for one, with empty texts for what is not written."""
+        pair, _, effect = written.rpartition(":")
+        key, _, value = pair.partition("=")
+        return cls(key, value, effect)
+
     def __str__(self) -> str:
         """As `kubectl taint` has it."""
         return (

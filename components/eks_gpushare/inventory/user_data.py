@@ -285,10 +285,9 @@ def _of_flags(given: str, labels: dict[str, str], taints: dict[NodeTaint, None])
                 labels[key] = value
     for found in _TAINTS.finditer(given):
         for each in found[1].split(","):
-            pair, parted, effect = each.rpartition(":")
-            key, _, value = pair.partition("=")
-            if parted and key and effect in _EFFECTS and not _FILLED_IN.search(each):
-                taints[NodeTaint(key, value, effect)] = None
+            taint = NodeTaint.parse(each)
+            if taint.key and taint.effect in _EFFECTS and not _FILLED_IN.search(each):
+                taints[taint] = None
 
 
 def _of_settings(given: str, labels: dict[str, str], taints: dict[NodeTaint, None]) -> None:

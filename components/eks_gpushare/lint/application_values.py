@@ -21,6 +21,7 @@ from eks_gpushare.inventory.values import at, items, pairs, text
 from eks_gpushare.lint.variants import if_installed, is_loose
 from eks_gpushare.manifests.checks.charts.chart_values import values_of_files
 from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.folders import ends_with
 from eks_gpushare.manifests.shell.set_values import put, settings
 from eks_gpushare.manifests.texts import read_texts
 
@@ -193,7 +194,7 @@ def with_applications_of_folders(found: Sequence[Item], folders: Collection[str]
         for source in (at(item.spec, "source"), *items(at(item.spec, "sources"))):
             path, helm = at(source, "path"), at(source, "helm")
             named = posixpath.normpath(path) if isinstance(path, str) else "."
-            meant = [each for each in folders if f"/{each}".endswith(f"/{named}")]
+            meant = [each for each in folders if ends_with(each, named)]
             if len(meant) == 1 and named != ".":
                 given.setdefault(meant[0], []).append(_said(helm))
     made = ((item, given.get(posixpath.dirname(_file(item)), [])) for item in found)

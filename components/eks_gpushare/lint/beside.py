@@ -28,7 +28,7 @@ from eks_gpushare.manifests.application_sets import (
 )
 from eks_gpushare.manifests.charts import CHARTS, chart_named
 from eks_gpushare.manifests.files import read_file
-from eks_gpushare.manifests.folders import Paths
+from eks_gpushare.manifests.folders import Paths, ends_with
 from eks_gpushare.manifests.readers.helm_objects import FURTHER_VALUES, is_helmfile
 from eks_gpushare.manifests.shell.words import commands
 from eks_gpushare.manifests.texts import read_texts
@@ -210,7 +210,7 @@ def _paths_of(each: _ReleaseFiles, folder: str, known: set[str]) -> list[str]:
     """The files of a release that are there, by the folder of what names them."""
     if not each.of_top:
         return [path for name in each.files if (path := _where((folder,), name, known))]
-    found = [[path for path in known if f"/{path}".endswith(f"/{name}")] for name in each.files]
+    found = [[path for path in known if ends_with(path, name)] for name in each.files]
     return [paths[0] for paths in found if len(paths) == 1]
 
 

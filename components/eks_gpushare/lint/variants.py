@@ -135,6 +135,7 @@ def chosen_otherwise(
     ]
     for chosen, judgements in found:
         told: list[Judgement] = []
+        by_itself: dict[int, set[Hashable]] = {}
         for each in judgements:
             document = each.source.document
             chart = charts.get(id(document))
@@ -143,8 +144,10 @@ def chosen_otherwise(
                 and chart is not None
                 and any((chart, each.rule.id) not in others for others in wrong)
             ):
-                own = [item for item in chosen if item.source.document is document]
-                if key_of(each) not in set(map(key_of, alone(own))):
+                if id(document) not in by_itself:
+                    own = [item for item in chosen if item.source.document is document]
+                    by_itself[id(document)] = set(map(key_of, alone(own)))
+                if key_of(each) not in by_itself[id(document)]:
                     each = replace(each, severity="info")  # noqa: PLW2901
             told.append(each)
         yield chosen, told

@@ -14,6 +14,7 @@ from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import DEFAULT_TAGS, MADE_BY_GCLOUD, WRITTEN_LABEL, Pointer
 from eks_gpushare.inventory.mig_states import MIG_CONFIG_LABEL
 from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.manifests.placeholders import indent_of
 from eks_gpushare.manifests.shell.said import placed_document
 
 if TYPE_CHECKING:
@@ -30,16 +31,16 @@ _SELECTING: Final = re.compile(r"elector|matchLabels|matchExpressions")
 _GCLOUD: Final = re.compile(r"\bgcloud\b[^\n]*?\bcontainer\s+(?:node-pools|clusters)\s+create")
 _TAGS: Final = re.compile(r"\bdefault_tags\b\"?\s*[{:=]")
 _LITERAL: Final = re.compile(r"\btags\"?\s*[=:]\s*\{")
+_BRACE: Final = re.compile(r"[{}]")
 _COMPUTED: Final = re.compile(r"\(|\bfor\b|\$\{[^}]*\}\"?\s*[=:]")
 
 
 def written_in(file: str, text: str) -> Iterator[Pointer]:
     """What stands for it, each at the beginning of the file."""
     source = Source("the text", placed_document(file, None, Position(1, 1), {}))
-    for found in _LABEL.finditer(text):
-        if not found["selected"] and not _is_selected(text, found.start()):
-            spec = {"label": found["key"], "value": found["value"]}
-            yield Pointer(source=source, kind=WRITTEN_LABEL, name=UNKNOWN, spec=spec)
+    for found in _labels(text) if _LABEL.search(text) else ():
+        spec = {"label": found["key"], "value": found["value"]}
+        yield Pointer(source=source, kind=WRITTEN_LABEL, name=UNKNOWN, spec=spec)
     for pointed, key in _POINTED.items():
         if pointed in text:
             spec = {"label": key, "value": UNKNOWN}
@@ -47,29 +48,32 @@ def written_in(file: str, text: str) -> Iterator[Pointer]:
     if "gcloud" in text and _GCLOUD.search(text.replace("\\\n", " ")):
         yield Pointer(source=source, kind=MADE_BY_GCLOUD, name=UNKNOWN)
     for found in _TAGS.finditer(text):
-        yield Pointer(
-            source=source, kind=DEFAULT_TAGS, name=UNKNOWN, spec=_tags(text[found.start() :])
-        )
+        spec = _tags(text, found.start())
+        yield Pointer(source=source, kind=DEFAULT_TAGS, name=UNKNOWN, spec=spec)
 
 
-def _is_selected(text: str, start: int) -> bool:
-    """Whether it is what pods select nodes by: on its line, or below a key that says so."""
-    before, _, line = text[:start].rpartition("\n")
-    column = len(line) - len(line.lstrip())
-    if _SELECTING.search(line):
-        return True
-    above = (each for each in reversed(before.splitlines()) if each.strip())
-    outer = next((each for each in above if len(each) - len(each.lstrip()) < column), "")
-    return _SELECTING.search(outer) is not None
+def _labels(text: str) -> Iterator[re.Match[str]]:
+    """Those that are not what pods select nodes by: on their line, or below a key that says so."""
+    above: list[tuple[int, str]] = []  # the lines that each next is below
+    for line in filter(str.strip, text.split("\n")):
+        column = indent_of(line)
+        while above and above[-1][0] >= column:
+            above.pop()
+        outer = above[-1][1] if above else ""
+        for found in _LABEL.finditer(line):
+            selecting = found["selected"] or _SELECTING.search(line[: found.start()])
+            if not selecting and not _SELECTING.search(outer):
+                yield found
+        above.append((column, line))
 
 
-def _tags(text: str) -> Any:
-    """The block's text, in which a key stands where it is one of the tags."""
+def _tags(text: str, start: int) -> Any:
+    """The text of the block that begins there, in which a key stands if it is one of the tags."""
     depth = 0
-    for end, each in enumerate(text):
-        depth += (each == "{") - (each == "}")
-        if each == "}" and not depth:
-            block = text[: end + 1]
+    for found in _BRACE.finditer(text, start):
+        depth += 1 if found[0] == "{" else -1
+        if found[0] == "}" and not depth:
+            block = text[start : found.end()]
             known = _LITERAL.search(block) and not _COMPUTED.search(block)
             return {"text": block} if known else UNKNOWN
     return UNKNOWN

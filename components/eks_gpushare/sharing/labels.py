@@ -18,6 +18,8 @@ CONFIG_LABEL = "nvidia.com/device-plugin.config"
 PRESENT_LABEL = "nvidia.com/gpu.present"
 """Makes the device plugin's chart consider a node; without it or NFD's labels, no pod starts
 (https://github.com/NVIDIA/k8s-device-plugin/issues/1085)."""
+PRODUCT_LABEL = "nvidia.com/gpu.product"
+"""The model of a node's GPUs, as feature discovery calls it."""
 POOL_LABEL = "eks-gpushare/pool"
 """Names the pool. Stable under every way of sharing, so it is the one for pods to select on."""
 OPERANDS_LABEL = "nvidia.com/gpu.deploy.operands"

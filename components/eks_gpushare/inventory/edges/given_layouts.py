@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import offers
-from eks_gpushare.inventory.items import WRITTEN_LABEL, NodeSet, Pointer, Release
+from eks_gpushare.inventory.items import NodeSet, Release
 from eks_gpushare.inventory.mig_states import MIG_CONFIG_LABEL, mig_configs, mig_managers
 from eks_gpushare.inventory.plugin_configs import mig_strategy
 from eks_gpushare.inventory.problem import Problem
@@ -20,6 +20,7 @@ from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.inventory.written_labels import values_written
 from eks_gpushare.sharing.resources import MIG_PREFIX, SHARED_SUFFIX, mig_resource
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def given_layouts(inventory: Inventory) -> Iterator[Judgement]:
             continue  # of nodes that are declared it is told by what they have
         layouts = _layouts(inventory, managers[0])
         given = _given(inventory, managers[0])
-        if not given or (given | _written(inventory)) - (given & layouts.keys()):
+        written = set(map(str, values_written(inventory, MIG_CONFIG_LABEL)))
+        if not given or (given | written) - (given & layouts.keys()):
             continue
         have = set[str]().union(*(layouts[name] for name in given))
         for workload, requests in gpu_workloads(inventory, cluster):
@@ -76,15 +78,6 @@ def _layouts(inventory: Inventory, manager: Release) -> dict[str, set[str]]:
             if count
         }
         for name, layout in pairs(configs)
-    }
-
-
-def _written(inventory: Inventory) -> set[str]:
-    """Layouts that texts name as values of the label, be it in no command that is followed."""
-    return {
-        str(at(each.spec, "value"))
-        for each in inventory.of(Pointer)
-        if each.kind == WRITTEN_LABEL and at(each.spec, "label") == MIG_CONFIG_LABEL
     }
 
 

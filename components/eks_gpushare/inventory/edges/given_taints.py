@@ -14,7 +14,7 @@ from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import offers
 from eks_gpushare.inventory.daemons import daemons
-from eks_gpushare.inventory.items import WRITTEN_LABEL, NodeSet, Pointer
+from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.matching import is_tolerated
 from eks_gpushare.inventory.nodes import NVIDIA
 from eks_gpushare.inventory.problem import Problem
@@ -23,6 +23,7 @@ from eks_gpushare.inventory.scheduling import keeping_off
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.inventory.written_labels import values_written
 from eks_gpushare.sharing.labels import PRESENT_LABEL
 
 if TYPE_CHECKING:
@@ -86,7 +87,6 @@ def _may_be_labelled(inventory: Inventory, every: Sequence[NodeSet]) -> bool:
     """Whether somebody gives nodes a label that the plugin goes by, or labels are not known."""
     keys = set(PLUGIN_LABELS)
     # Also by what is not followed: a loop over nodes, a patch, a function.
-    written = (each for each in inventory.of(Pointer) if each.kind == WRITTEN_LABEL)
-    return any(at(each.spec, "label") in keys for each in written) or any(
+    return bool(values_written(inventory, *PLUGIN_LABELS)) or any(
         each.labels is UNKNOWN or not keys.isdisjoint(each.labels) for each in every
     )

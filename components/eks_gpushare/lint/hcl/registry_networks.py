@@ -26,7 +26,7 @@ _NOBODYS: Final = (
     r"(?:[./].*|[^/]*[:@.][^/]*/.*)"
 )
 """Folders that are not there and repositories, which may make networks whatever they are called."""
-_KINDS: Final = (*("private", "public", "intra", "database", "redshift", "elasticache", "outpost"),)
+_KINDS: Final = ("private", "public", "intra", "database", "redshift", "elasticache", "outpost")
 _NAME: Final = "Name"
 
 

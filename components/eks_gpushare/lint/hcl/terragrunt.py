@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from eks_gpushare.lint.hcl.blocks import literal
 from eks_gpushare.lint.hcl.folders import ModuleFiles
 from eks_gpushare.lint.hcl.syntax import Body, Expression, HclBlock
+from eks_gpushare.manifests.folders import ends_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -74,7 +75,7 @@ def _source(block: HclBlock, folder: str, folders: Collection[str]) -> dict[str,
         meant = [posixpath.normpath(posixpath.join(folder, path))] if path.startswith(".") else []
     else:  # from the top of the repository, or from a folder that a function finds
         tail = re.sub(r"^(?:/?\.\.)*/?", "", path)
-        meant = [each for each in folders if f"/{each}".endswith(f"/{tail}")]
+        meant = [each for each in folders if ends_with(each, tail)]
     if len(meant) != 1 or meant[0] not in folders:
         return None
     return {"source": f"./{posixpath.relpath(meant[0] or '.', folder or '.')}"}

@@ -67,7 +67,7 @@ def _nodes(document: Document, place: FieldPath) -> NodeSet:
     labels += [f"{key}={text(each)}" for key, each in pairs(value.get("nodeLabels"))]
     for key, each in pairs(value.get("nodeTaints")):
         taints.append(f"{key}={text(each)}" if ":" in str(text(each)) else f"{key}:{text(each)}")
-    made = [_taint(each) for each in taints]
+    made = [NodeTaint.parse(each) for each in taints]
     named = [each.partition("=") for each in labels]
     told = [value.get(key) for key in (*_LABELS, "nodeLabels")]
     return NodeSet(
@@ -77,16 +77,10 @@ def _nodes(document: Document, place: FieldPath) -> NodeSet:
         labels=UNKNOWN if has_unknown(told) else {key: value for key, _, value in named},
         taints=UNKNOWN
         if has_unknown([value.get(key) for key in (*_TAINTS, "nodeTaints")])
-        else tuple(each for each in made if each is not None),
+        else tuple(each for each in made if each.key),
     )
 
 
 def _called(file: str) -> str:
     """The name of a file with that of its folder, which is often called after the cluster."""
     return "/".join(file.split("/")[-2:])
-
-
-def _taint(written: str) -> NodeTaint | None:
-    pair, parted, effect = written.rpartition(":")
-    key, _, value = pair.partition("=")
-    return NodeTaint(key, value, effect) if parted and key else None

@@ -161,12 +161,11 @@ def _taint(line: Line, at: Position, said: Said) -> None:
             continue
         path = ("taints", len(places))
         places[path] = word.position
-        pair, parted, effect = word.text.rpartition(":")
-        if not parted or effect not in EFFECTS:
+        taint = NodeTaint.parse(word.text)
+        if ":" not in word.text or taint.effect not in EFFECTS:
             bad.append((path, word.text))
             continue
-        key, _, value = pair.partition("=")
-        taints.append(NodeTaint(key, value, effect))
+        taints.append(taint)
     source = said.source(_called(name), at, places)
     said.judgements += [bad_taint(source, path, given) for path, given in bad]
     for index, taint in enumerate(taints):

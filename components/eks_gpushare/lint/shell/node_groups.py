@@ -180,13 +180,12 @@ def _short_taints(word: Word | None, source: Any, said: Said) -> Maybe[tuple[Nod
     if GAP in word.text:
         return UNKNOWN
     found = []
-    for taint in word.text.split(","):
-        pair, _, effect = taint.rpartition(":")
-        key, _, value = pair.partition("=")
-        if not key or effect not in EFFECTS:
-            said.judgements.append(bad_taint(source, ("taints",), taint))
+    for each in word.text.split(","):
+        taint = NodeTaint.parse(each)
+        if not taint.key or taint.effect not in EFFECTS:
+            said.judgements.append(bad_taint(source, ("taints",), each))
             continue
-        found.append(NodeTaint(key, value, effect))
+        found.append(taint)
     return tuple(found)
 
 

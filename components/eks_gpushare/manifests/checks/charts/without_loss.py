@@ -58,5 +58,6 @@ def is_without_loss(chart: str, values: Mapping[str, Any], place: Place) -> bool
     if asked is not None and given == asked:
         return True
     brought = _BROUGHT.get(chart)
-    within = brought is not None and place[:1] == (brought.key,)
-    return within and brought is not None and brought.is_on(values) is False
+    if brought is None or place[:1] != (brought.key,):
+        return False
+    return brought.is_on(values) is False

@@ -13,13 +13,14 @@ from eks_gpushare.catalog.chart_daemonsets import PLUGIN_CHART, PLUGIN_LABELS
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.daemons import daemons
-from eks_gpushare.inventory.items import WRITTEN_LABEL, NodeSet, Pointer, Release, Workload
+from eks_gpushare.inventory.items import NodeSet, Release, Workload
 from eks_gpushare.inventory.nodes import NVIDIA
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, text
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.inventory.written_labels import values_written
 from eks_gpushare.manifests.document import value_of
 from eks_gpushare.sharing.labels import PRESENT_LABEL
 
@@ -66,10 +67,8 @@ def _goes_by_labels(inventory: Inventory, cluster: str) -> bool:
         return False
     if any(each.role == "nfd" for each in every):
         return False
-    written = (each for each in inventory.of(Pointer) if each.kind == WRITTEN_LABEL)
-    return PRESENT_LABEL in str(at(plugins[0].spec, "affinity")) and not any(
-        at(each.spec, "label") in PLUGIN_LABELS for each in written
-    )
+    of_chart = PRESENT_LABEL in str(at(plugins[0].spec, "affinity"))
+    return of_chart and not values_written(inventory, *PLUGIN_LABELS)
 
 
 def _is_selected(inventory: Inventory, cluster: str) -> bool:

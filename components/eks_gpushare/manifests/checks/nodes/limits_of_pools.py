@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from eks_gpushare.catalog import InstanceType
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.promised import Told
 
 _MIB: Final = 2**20
 _GIB: Final = 2**30
@@ -38,9 +39,9 @@ def limits(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         pools = [(nodes, _types(nodes)) for nodes in inventory.of(NodeSet, cluster)]
         kinds = [NodeKind(nodes, each) for nodes, types in pools for each in types]
-        meant = iter(meaning(inventory.of(Overlay, cluster), kinds))
+        told = iter(map(told_of, kinds, meaning(inventory.of(Overlay, cluster), kinds)))
         for nodes, types in pools:
-            yield from _too_low(nodes, types, [next(meant) for _ in types])
+            yield from _too_low(nodes, types, [next(told) for _ in types])
 
 
 def _types(nodes: NodeSet) -> list[InstanceType]:
@@ -55,11 +56,11 @@ def _types(nodes: NodeSet) -> list[InstanceType]:
 
 
 def _too_low(
-    nodes: NodeSet, known: Sequence[InstanceType], overlays: Sequence[Sequence[Overlay]]
+    nodes: NodeSet, types: Sequence[InstanceType], told: Sequence[Told | None]
 ) -> Iterator[Problem]:
-    for resource, given in pairs(nodes.limits) if known else ():
+    for resource, given in pairs(nodes.limits) if types else ():
         limit = None if given is UNKNOWN else quantity(str(text(given)))
-        least = _least(str(resource), nodes, known, overlays)
+        least = _least(str(resource), types, told)
         # A limit of 0 switches a pool off on purpose.
         if limit and least and limit < least:
             of = (
@@ -77,24 +78,11 @@ def _too_low(
             )
 
 
-def _least(
-    resource: str,
-    nodes: NodeSet,
-    types: Sequence[InstanceType],
-    overlays: Sequence[Sequence[Overlay]],
-) -> int | None:
+def _least(resource: str, types: Sequence[InstanceType], told: Sequence[Told | None]) -> int | None:
     """What the smallest node has of a resource; None where that is not known."""
     if resource == "cpu":
         return min(each.vcpus for each in types)
     if resource == "memory":
         return min(each.memory_mib for each in types) * _MIB
-    counts = [
-        _told(resource, NodeKind(nodes, each), meant)
-        for each, meant in zip(types, overlays, strict=True)
-    ]
+    counts = [None if each is None else each.resources.get(resource) for each in told]
     return None if None in counts else min(count for count in counts if count is not None)
-
-
-def _told(resource: str, kind: NodeKind, overlays: Sequence[Overlay]) -> int | None:
-    told = told_of(kind, overlays)
-    return None if told is None else told.resources.get(resource)

@@ -6,7 +6,7 @@ only the declarations of nodes know.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import gpu_instance_types
 from eks_gpushare.inventory.matching import required_terms
@@ -14,13 +14,12 @@ from eks_gpushare.inventory.nodes import TYPE_LABELS
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.type_labels import PREFIXES, facts_of
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
+from eks_gpushare.sharing.labels import PRODUCT_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.catalog.instances import Gpu, InstanceType
-
-_PRODUCT: Final = "nvidia.com/gpu.product"
 
 
 def selected_gpus(spec: Any) -> list[Gpu]:
@@ -62,18 +61,18 @@ def _wanted(spec: Any) -> Iterator[tuple[str, frozenset[str]]]:
 
 
 def _tells(key: str) -> bool:
-    return key in (*TYPE_LABELS, _PRODUCT) or key.startswith(PREFIXES)
+    return key in (*TYPE_LABELS, PRODUCT_LABEL) or key.startswith(PREFIXES)
 
 
 def _as_label(key: str, value: str) -> str:
     """A value as it is compared: of a product the model, without its maker and what follows."""
-    return value.partition("-")[2].partition("-")[0] if key == _PRODUCT else value
+    return value.partition("-")[2].partition("-")[0] if key == PRODUCT_LABEL else value
 
 
 def _label(found: InstanceType, key: str) -> str:
     if key in TYPE_LABELS:
         return found.name
-    if key == _PRODUCT:
+    if key == PRODUCT_LABEL:
         return "" if found.gpu is None else found.gpu.model.partition(" ")[0]
     prefix = next(each for each in PREFIXES if key.startswith(each))
     return facts_of(found).get(key.removeprefix(prefix), "")

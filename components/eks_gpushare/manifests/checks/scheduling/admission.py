@@ -43,6 +43,7 @@ from eks_gpushare.manifests.rules.admission import (
     SAME_PODS,
     SHARED_PRODUCT,
 )
+from eks_gpushare.sharing.labels import PRODUCT_LABEL
 from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
 _ENFORCE: Final = "pod-security.kubernetes.io/enforce"
 _STRICT: Final = ("baseline", "restricted")
 _HOST: Final = ("hostNetwork", "hostPID", "hostIPC")
-PRODUCT: Final = "nvidia.com/gpu.product"
 SHARED: Final = "-SHARED"
 _CPU_CATEGORIES: Final = frozenset("cmrtaiz")
 _CATEGORY: Final = "karpenter.k8s.aws/instance-category"
@@ -287,7 +287,7 @@ def products(inventory: Inventory) -> Iterator[Judgement]:
                         SHARED_PRODUCT,
                         workload.source,
                         (*workload.spec_path, *place),
-                        f"{at_start(workload.source.name)} selects {PRODUCT} {product}, and "
+                        f"{at_start(workload.source.name)} selects {PRODUCT_LABEL} {product}, and "
                         f"{title} shares GPUs under their own name.",
                         f"Select {product}{SHARED}, or a label of the node group.",
                         edits=(Edit("set", (*workload.spec_path, *place), f"{product}{SHARED}"),),
@@ -309,18 +309,19 @@ def _of_flavors(
         and any(at(each, "name") == GPU for each in items(at(flavor, "resources")))
     }
     for flavor in pointers:
-        product = at(flavor.spec, "nodeLabels", PRODUCT)
+        product = at(flavor.spec, "nodeLabels", PRODUCT_LABEL)
         if flavor.kind != "ResourceFlavor" or str(flavor.name) not in giving:
             continue
         if isinstance(product, str) and not product.endswith(SHARED):
-            title, place = _shared_by(only, every, product), ("spec", "nodeLabels", PRODUCT)
+            title, place = _shared_by(only, every, product), ("spec", "nodeLabels", PRODUCT_LABEL)
             if title:
                 yield Problem(
                     SHARED_PRODUCT,
                     flavor.source,
                     place,
-                    f"{at_start(flavor.source.name)} is of nodes with {PRODUCT} {product}, and "
-                    f"{title} shares GPUs under their own name: pods are admitted and find none.",
+                    f"{at_start(flavor.source.name)} is of nodes with {PRODUCT_LABEL} {product}, "
+                    f"and {title} shares GPUs under their own name: pods are admitted and find "
+                    "none.",
                     f"Write {product}{SHARED}, or a label of the node group.",
                     edits=(Edit("set", place, f"{product}{SHARED}"),),
                 )
@@ -333,7 +334,7 @@ def _shared_by(only: Sharing | None, every: Sequence[Offer], product: str) -> st
     if only is not None:  # no nodes are declared
         configs, title = [only.config], only.daemon.title
     elif kinds and all(each.config and len(each.plugins) == 1 for each in kinds):
-        given = [at(each.kind.nodes.labels, PRODUCT) for each in kinds]
+        given = [at(each.kind.nodes.labels, PRODUCT_LABEL) for each in kinds]
         if any(each is not None for each in given):
             return ""  # somebody gives them that label
         configs = [each.config for each in kinds if each.config]
@@ -352,15 +353,15 @@ def _model(offer: Offer) -> str:
 
 def selected_products(spec: Any) -> Iterator[tuple[FieldPath, str]]:
     """Products that pods select, each with its place in their specification."""
-    found = at(spec, "nodeSelector", PRODUCT)
+    found = at(spec, "nodeSelector", PRODUCT_LABEL)
     if isinstance(found, str):
-        yield ("nodeSelector", PRODUCT), found
+        yield ("nodeSelector", PRODUCT_LABEL), found
     above = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     terms = required_terms(spec)
     for number, term in enumerate(items(terms)):
         for index, each in enumerate(items(at(term, "matchExpressions"))):
             values = items(at(each, "values"))
             one = len(values) == 1 and isinstance(values[0], str)
-            if one and at(each, "key") == PRODUCT and at(each, "operator") == "In":
+            if one and at(each, "key") == PRODUCT_LABEL and at(each, "operator") == "In":
                 place = (*above, "nodeSelectorTerms", number, "matchExpressions", index)
                 yield (*place, "values", 0), values[0]

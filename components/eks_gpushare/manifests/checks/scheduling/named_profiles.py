@@ -25,9 +25,9 @@ from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.scheduling.admission import PRODUCT, SHARED, selected_products
+from eks_gpushare.manifests.checks.scheduling.admission import SHARED, selected_products
 from eks_gpushare.manifests.rules.admission import SHARED_PRODUCT
-from eks_gpushare.sharing.labels import CONFIG_LABEL
+from eks_gpushare.sharing.labels import CONFIG_LABEL, PRODUCT_LABEL
 from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
@@ -76,9 +76,9 @@ def _selected(inventory: Inventory, cluster: str) -> Iterator[_Selected]:
             for place, product in selected_products(workload.spec):
                 yield _Selected(workload, (*workload.spec_path, *place), product)
     for flavor in inventory.of(Pointer, cluster):
-        product = at(flavor.spec, "nodeLabels", PRODUCT)
+        product = at(flavor.spec, "nodeLabels", PRODUCT_LABEL)
         if flavor.kind == "ResourceFlavor" and isinstance(product, str):
-            yield _Selected(flavor, ("spec", "nodeLabels", PRODUCT), product)
+            yield _Selected(flavor, ("spec", "nodeLabels", PRODUCT_LABEL), product)
 
 
 def _configs(inventory: Inventory, cluster: str) -> Configs | None:
@@ -132,9 +132,9 @@ def _problem(selected: _Selected, key: str, configs: Configs) -> Problem:
         SHARED_PRODUCT,
         selected.item.source,
         selected.place,
-        f"{at_start(selected.item.source.name)} is for nodes with {PRODUCT} {selected.product}, "
-        f"and the configuration {key} of {configs.release.source.name}, which nodes are given, "
-        "shares GPUs under their own name.",
+        f"{at_start(selected.item.source.name)} is for nodes with {PRODUCT_LABEL} "
+        f"{selected.product}, and the configuration {key} of {configs.release.source.name}, "
+        "which nodes are given, shares GPUs under their own name.",
         f"Write {selected.product}{SHARED}, if these are the nodes that are meant.",
         "warning",
     )
