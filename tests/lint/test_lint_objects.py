@@ -202,7 +202,7 @@ def test_quotas(name: str, codes: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("requests", "limits", "severity"),
-    [("4", "4", "warning"), ('"4"', "4", "warning"), ("2", "4", None)],
+    [("4", "4", "info"), ('"4"', "4", "info"), ("2", "4", None)],
 )
 def test_a_quota_that_bounds_them_already_loses_nothing(
     requests: str, limits: str, severity: str | None

@@ -1021,3 +1021,124 @@ resource "helm_release" "plugin" {
     lines = "\n".join(f"    {line}" for line in text.splitlines())
 
     assert not {"error", "warning"} & {*severities({"main.tf": set_of_all % lines})}
+
+
+SEES_ALL = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: photos}
+spec:
+  selector: {matchLabels: {app: photos}}
+  template:
+    metadata: {labels: {app: photos}}
+    spec:
+      CLASS
+      containers:
+        - name: main
+          image: registry.example/photos:2.1
+          env: [{name: NVIDIA_VISIBLE_DEVICES, value: all}]
+          resources: {limits: {LIMIT: 1}}
+"""
+
+
+def sees_all(runtime: str = "", limit: str = "cpu") -> str:
+    return SEES_ALL.replace("CLASS", runtime).replace("LIMIT", limit)
+
+
+def told_of_devices(files: dict[str, str]) -> list[tuple[str, str]]:
+    found = [each for each in every(files.items()) if each.code == "GPU1009"]
+    return [(each.severity, each.message.split()[2]) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("beside", "severity"),
+    [
+        ("runtimeClassName: nvidia", "info"),
+        ("# runtimeClassName: nvidia", "warning"),
+        ("runtimeClassName: gvisor", "warning"),
+    ],
+)
+def test_a_variable_alone_gives_nothing_where_pods_name_the_runtime(
+    beside: str, severity: str
+) -> None:
+    """If NVIDIA's runtime ran all pods, those beside would not have to name its class."""
+    transcoder = f"spec:\n  {beside}\n  containers: [{{name: main, image: registry.example/t:1}}]\n"
+    files = {
+        "apps/photos/photos.yaml": sees_all(),
+        "apps/transcoder/pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: t}\n" + transcoder,
+    }
+
+    assert told_of_devices(files) == [(severity, "photos")]
+
+
+@pytest.mark.parametrize("own", [("runtimeClassName: nvidia", "cpu"), ("", "nvidia.com/gpu")])
+def test_who_is_given_devices_sees_more_than_those(own: tuple[str, str]) -> None:
+    files = {
+        "apps/photos/photos.yaml": sees_all(*own),
+        "apps/transcoder/pod.yaml": sees_all("runtimeClassName: nvidia", "nvidia.com/gpu").replace(
+            "photos", "transcoder"
+        ),
+    }
+
+    assert told_of_devices(files) == [("warning", "photos"), ("warning", "transcoder")]
+
+
+OF_ONE_TYPE = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: gpus, region: us-west-2, version: "1.34"}
+managedNodeGroups:
+  - {name: gpu, instanceType: TYPE, amiFamily: AmazonLinux2023, desiredCapacity: 1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("node_type", "limit", "severity"),
+    [
+        ("g5.xlarge", "nvidia.com/gpu", "info"),
+        ("g5.xlarge", "cpu", "warning"),
+        ("g5.12xlarge", "nvidia.com/gpu", "warning"),
+    ],
+)
+def test_a_node_with_one_gpu_has_no_other_to_see(node_type: str, limit: str, severity: str) -> None:
+    files = {
+        "cluster.yaml": OF_ONE_TYPE.replace("TYPE", node_type),
+        "photos.yaml": sees_all("", limit),
+    }
+
+    assert told_of_devices(files) == [(severity, "photos")]
+
+
+@pytest.mark.parametrize(
+    ("label", "severity"),
+    [
+        ("accelerator=nvidia-v100", "info"),
+        ("accelerators=nvidia-v100", "warning"),
+        ("nvidia.com/device-plugin.config=whole", "warning"),
+    ],
+)
+def test_nodes_are_chosen_by_another_value_of_a_label_that_is_put_by_hand(
+    label: str, severity: str
+) -> None:
+    pool = OF_ONE_TYPE.replace("TYPE", "g5.xlarge").replace(
+        "desiredCapacity: 1",
+        "desiredCapacity: 1, labels: {accelerator: nvidia-a10g, "
+        "nvidia.com/device-plugin.config: shared}",
+    )
+    files = {
+        "infrastructure/cluster.yaml": pool,
+        "infrastructure/kubernetes/README.md": "\n".join(
+            (
+                "# Set up",
+                "",
+                "```bash",
+                "eksctl create cluster -f ../cluster.yaml",
+                f"kubectl label node gpu-node-1 {label}",
+                "```",
+                "",
+            )
+        ),
+    }
+    found = [each.severity for each in every(files.items()) if each.code == "GPU1062"]
+
+    assert found == [severity]

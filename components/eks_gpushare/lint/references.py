@@ -37,7 +37,13 @@ from eks_gpushare.lint.told_names import (
     given_by,
     names_of,
 )
-from eks_gpushare.lint.told_texts import OLD_OPENSHIFT, OLD_WORKLOADS, given_in, named_in
+from eks_gpushare.lint.told_texts import (
+    OLD_OPENSHIFT,
+    OLD_WORKLOADS,
+    RUNTIME,
+    given_in,
+    named_in,
+)
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.folders import folders_above
 from eks_gpushare.manifests.kustomize import NAMES
@@ -46,7 +52,7 @@ from eks_gpushare.manifests.rules.eksctl import NO_DRIVER
 from eks_gpushare.manifests.rules.gpu_names import RESOURCE_AS_LABEL, RESOURCE_NAMES
 from eks_gpushare.manifests.rules.gpu_programs import SPLIT
 from eks_gpushare.manifests.rules.karpenter_versions import REMOVED_VERSION
-from eks_gpushare.manifests.rules.kubernetes import OLD_API
+from eks_gpushare.manifests.rules.kubernetes import DEVICES_BY_HAND, OLD_API
 from eks_gpushare.manifests.rules.room_of_pools import NO_TYPE_HAS_IT
 from eks_gpushare.manifests.rules.scaling import NO_SPARE_GPU
 from eks_gpushare.sharing.resources import GPU
@@ -68,8 +74,10 @@ _LACKING: Final = (
 """What is said of nodes or objects that another scope may have something for."""
 _OF_NODES: Final = (ELSEWHERE, NO_SPARE_GPU, NO_TYPE_HAS_IT, PODS_KEPT_OUT, TOO_LARGE_POD)
 """What is said of pods by the nodes of their cluster."""
+_NEEDED: Final = {UNLABELLED: NFD, DEVICES_BY_HAND: RUNTIME}
+"""What a file needs of others for what is said of it not to be certain."""
 _RELEASE: Final = re.compile(r"v?([0-9]+)\.([0-9]+)\b")
-_ANYWHERE: Final = (LABEL, SHARED, NFD[0], DRIVER[0], SERVED[0])
+_ANYWHERE: Final = (LABEL, SHARED, NFD[0], DRIVER[0], SERVED[0], RUNTIME[0])
 """Kinds of what is told of files by others that they do not name."""
 
 
@@ -169,8 +177,8 @@ class Naming(NamedTuple):
         ):
             # A configuration may be for nodes that these pods do not get: neither is certain.
             return (SHARED, GPU) in self.having
-        lacks = judgement.rule is UNLABELLED and NFD in self.having
-        return lacks and file in self.named.get(NFD, ())
+        needed = _NEEDED.get(judgement.rule)
+        return needed is not None and needed in self.having and file in self.named.get(needed, ())
 
     def _gives(self, judgement: Problem) -> bool:
         """Whether another scope has what nodes or charts lack."""
@@ -182,7 +190,10 @@ class Naming(NamedTuple):
             named = set(RESOURCE_NAMES.findall(judgement.message))
         elif judgement.rule is BY_HAND:
             named = {
-                name for name in given if judgement.message.startswith(f"The {name} is put on")
+                name
+                for name in given
+                if judgement.message.startswith(f"The {name} is put on")
+                or name == _with_another_value(judgement, str(name))
             }
         elif judgement.rule in (NO_DRIVER, NOWHERE) and judgement.severity:
             # The operator, wherever it is installed, brings one.
@@ -209,6 +220,18 @@ class Naming(NamedTuple):
         return bool(names and went) and all(
             each is not None and _order(each.groups()) < _order(went[-1]) for each in found.values()
         )
+
+
+def _with_another_value(judgement: Problem, name: str) -> str | None:
+    """The label of a pool that has the key of one put on a node by hand, by which nodes are chosen.
+
+    Of those in NVIDIA's domain the value is what a node is told to do.
+    """
+    part, key = judgement.path
+    label = f"label {key}="
+    return (
+        name if part == "labels" and "nvidia.com/" not in label and name.startswith(label) else None
+    )
 
 
 def _order(release: Iterable[str]) -> list[int]:

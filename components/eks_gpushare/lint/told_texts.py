@@ -38,6 +38,15 @@ _VERSION: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 """As an addon of Rafay's has both, in YAML and in variables of Terraform."""
+RUNTIME: Final = ("runtime", "nvidia")
+"""What a container that sees GPUs by a variable alone needs: that NVIDIA's runtime runs all pods.
+
+Where some pods name its class, they would not have to if it did.
+"""
+_CLASS: Final = re.compile(
+    r"^[ \t]*(?:-[ \t]+)?[\"']?runtimeClassName[\"']?[ \t]*:[ \t]*[\"']?nvidia", re.MULTILINE
+)
+_ASKS: Final = re.compile(r"^[^#\n]*\bnvidia\.com/", re.MULTILINE)
 _NEAR: Final = 2
 """Lines between the two."""
 
@@ -46,12 +55,16 @@ def named_in(text: str) -> Iterator[tuple[str, str]]:
     """Kinds and names of what a text needs of others."""
     if _OLD.search(text):
         yield OLD_OPENSHIFT
+    if "NVIDIA_VISIBLE_DEVICES" in text and not (_CLASS.search(text) or _ASKS.search(text)):
+        yield RUNTIME
 
 
 def given_in(text: str) -> Iterator[tuple[str, str]]:
     """Kinds and names of what a text gives others."""
     if _OPENSHIFT.search(text):
         yield OLD_OPENSHIFT
+    if "runtimeClassName" in text and _CLASS.search(text):
+        yield RUNTIME
     for version in _karpenters(text):
         yield KARPENTER, version
         yield SERVED

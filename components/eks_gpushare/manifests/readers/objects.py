@@ -132,7 +132,7 @@ def _quota(value: Mapping[str, Any], source: Source, place: FieldPath) -> Iterat
         fix = f"Write {wanted}."
         severity: Severity | None = None
         if wanted in hard and str(hard[wanted]) == str(hard[key]):  # which counts what is meant
-            fix, severity = f"Leave it out: {wanted} bounds them already.", "warning"
+            fix, severity = f"Leave it out: {wanted} bounds them already.", "info"
         yield Problem(COUNTS_NOTHING, source, path, message, fix, severity, edits)
 
 

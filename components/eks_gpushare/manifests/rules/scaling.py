@@ -51,8 +51,8 @@ NOT_MEASURED: Final = Rule(
     "GPU1391",
     "warning",
     "A metric of kind Resource is of cpu or memory.",
-    "The metrics server measures these two of a pod: of any other the autoscaler knows no value, "
-    "and it scales nothing up.",
+    "The metrics server measures these two of a pod: of any other the autoscaler knows no value. "
+    "It never adds pods by it, and beside other metrics it takes none away.",
     "https://github.com/kubernetes-sigs/metrics-server#use-cases",
 )
 OTHER_CLUSTER: Final = Rule(

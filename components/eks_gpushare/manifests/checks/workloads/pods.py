@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.findings.finding import dotted
 from eks_gpushare.inventory.items import SecretKeys, Workload
+from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.plugin_configs import find_map
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import requests_of
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, may_be_same, pairs
 from eks_gpushare.manifests import pod_fields as fields
@@ -26,7 +28,7 @@ from eks_gpushare.manifests.rules.kubernetes import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.finding import FieldPath, Severity
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
@@ -117,6 +119,7 @@ def devices_are_given(inventory: Inventory) -> Iterator[Judgement]:
     for workload in inventory.of(Workload):
         if _gives_out_or_tells(workload):
             continue
+        severity = _is_its_own(inventory, workload)
         for part in _WITH_ENV:
             for index, container in mappings(at(workload.spec, part)):
                 if _may_see_all(container):
@@ -126,7 +129,16 @@ def devices_are_given(inventory: Inventory) -> Iterator[Judgement]:
                     name = workload.source.name
                     told = f"{name[:1].upper()}{name[1:]} {what}."
                     where = (*path, *place)
-                    yield Problem(DEVICES_BY_HAND, workload.source, where, told, ASK_FOR_IT)
+                    yield Problem(
+                        DEVICES_BY_HAND, workload.source, where, told, ASK_FOR_IT, severity
+                    )
+
+
+def _is_its_own(inventory: Inventory, workload: Workload) -> Severity | None:
+    """A note of a pod that is given a GPU, where no node has a second one for it to see."""
+    kinds = gpu_nodes(inventory, workload.cluster)
+    alone = all(each.type is not None and each.type.gpu_count == 1 for each in kinds)
+    return "info" if kinds and alone and any(requests_of(workload)) else None
 
 
 def _given_by_hand(
