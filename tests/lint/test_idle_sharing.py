@@ -287,6 +287,98 @@ def test_a_load_that_devices_of_one_strategy_have_no_figure_of(
     assert ("GPU1241" in codes(CUT.replace(old, new, 1))) is told
 
 
+ALERT = """\
+---
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata: {name: idle, namespace: b}
+spec:
+  groups:
+    - name: idle
+      rules:
+        - {alert: Idle, expr: 'max(max_over_time(DCGM_FI_DEV_GPU_UTIL{pod!=""}[1h])) < 1'}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("", "", True),
+        ("all-1g.5gb", "all-disabled", False),
+        ("all-1g.5gb", "own", False),
+        ("metadata: {name: idle", "# nvidia.com/mig.config=own\nmetadata: {name: idle", False),
+        ("alert: Idle", "record: idle", False),
+        ("< 1", "< 1 unless up", False),
+        ("max(max", "absent_over_time(max", False),
+        ("pod!=", "GPU_I_ID=", False),
+        ('pod!=""', 'pod="unless"', True),
+        ("GPU_UTIL{", "GPU_TEMP{", False),
+        (
+            "---\napiVersion: helm",
+            "  - {name: w, instanceType: g5.xlarge}\n---\napiVersion: helm",
+            False,
+        ),
+        (
+            "---\napiVersion: helm",
+            "  - {name: w, instanceType: m5.xlarge}\n---\napiVersion: helm",
+            True,
+        ),
+        (
+            "---\napiVersion: helm",
+            "  - {name: w, instanceType: $(T)}\n---\napiVersion: helm",
+            False,
+        ),
+    ],
+)
+def test_alerts_are_by_what_devices_of_all_nodes_have(old: str, new: str, told: bool) -> None:
+    text = "---".join(CUT.split("---")[:2]) + ALERT
+
+    assert ("GPU1241" in codes(text.replace(old, new, 1))) is told
+
+
+POOL = """\
+resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
+  name                  = "gpu"
+  kubernetes_cluster_id = "/subscriptions/s/managedClusters/ml"
+  vm_size               = "Standard_NC24ads_A100_v4"
+  node_labels           = { "nvidia.com/mig.config" = "all-1g.10gb" }
+}
+"""
+SECOND = POOL.replace('"gpu"', '"other"')
+BY_INSTANCE = POOL.replace("node_labels  ", "gpu_instance ").replace(
+    '{ "nvidia.com/mig.config" = "all-1g.10gb" }', '"MIG1g"'
+)
+
+
+@pytest.mark.parametrize(
+    ("pools", "told"),
+    [
+        (POOL, True),
+        (BY_INSTANCE, True),
+        (POOL + SECOND.replace("Standard_NC24ads_A100_v4", "Standard_D4s_v5"), True),
+        (POOL + SECOND.replace("all-1g.10gb", "all-disabled"), False),
+        (POOL + SECOND.replace('"Standard_NC24ads_A100_v4"', "var.size"), False),
+        (BY_INSTANCE.replace('"MIG1g"', "null"), False),
+        (BY_INSTANCE.replace('"MIG1g"', "var.instance"), False),
+        (POOL.replace("all-1g.10gb", "own"), False),
+        (POOL.replace("Standard_NC24ads_A100_v4", "Standard_D4s_v5"), False),
+    ],
+)
+@pytest.mark.parametrize("rest", [CUT.split("---", 1)[1], CUT.split("---")[1] + ALERT])
+def test_pools_of_azure_tell_of_devices_too(pools: str, told: bool, rest: str) -> None:
+    reports = lint_files([GivenFile("main.tf", pools), GivenFile("all.yaml", rest)])
+    found = [each.code for report in reports for each in report.findings]
+
+    assert ("GPU1241" in found) is told
+
+
+def test_a_label_is_nothing_without_who_goes_by_it() -> None:
+    rest = CUT.split("---", 2)[2]
+    reports = lint_files([GivenFile("main.tf", POOL), GivenFile("all.yaml", rest)])
+
+    assert not [each for report in reports for each in report.findings if each.code == "GPU1241"]
+
+
 SHARED = """\
 apiVersion: eksctl.io/v1alpha5
 kind: ClusterConfig

@@ -125,6 +125,41 @@ def test_claims_of_gpus_want_a_driver_that_gives_them(
     assert ("GPU1146" in said(c__yaml=claim, up__sh=f"{INSTALL} {options}\n")) == wrong
 
 
+CLASSES = "".join(
+    "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\n"
+    f"metadata: {{name: {name}}}\nspec: {{selectors: []}}\n---\n"
+    for name in ("l40s.pool.own.io", "gpu.east.own.io", "shared-gpu.own.io")
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("l40s-pool.own.io", "warning"),
+        ("L40S.pool.own.io", "warning"),
+        ("shared-gpus.own.io", "warning"),
+        ("sharde-gpu.own.io", "warning"),
+        ("l40.pool.own.io", "info"),  # another GPU
+        ("gpu.west.own.io", "info"),
+        ("hared-gpu.own.io", "info"),
+        ("gp.east.own.io", "info"),
+        ("shared-gpus.our.io", "info"),
+        ("shared.gpu.own.io.more", "info"),
+    ],
+)
+def test_a_slip_in_a_class_of_ones_own_is_more_than_a_note(asked: str, told: str) -> None:
+    found = every([("a.yaml", f"{CLAIM.replace('CLASS', asked)}---\n{CLASSES}")])
+
+    assert [each.severity for each in found if each.code == "GPU1146"] == [told]
+
+
+def test_a_slip_for_two_classes_is_a_note() -> None:
+    two = CLASSES + CLASSES.replace("shared-gpu", "shared-gpuss")
+    found = every([("a.yaml", f"{CLAIM.replace('CLASS', 'shared-gpus.own.io')}---\n{two}")])
+
+    assert {each.severity for each in found if each.code == "GPU1146"} == {"info"}
+
+
 LAYOUT = """\
 apiVersion: v1
 kind: ConfigMap

@@ -665,6 +665,91 @@ def test_a_market_is_said_by_the_group() -> None:
     assert told("GPU1299", {"stack.yaml": own}) == []
 
 
+_SPOT = '  instance_market_options {\n    market_type = "spot"\n  }\n'
+TARGET = """\
+  capacity_reservation_specification {
+    capacity_reservation_target {
+      capacity_reservation_id = NAMED
+    }
+  }
+"""
+OF_BLOCK = "aws_ec2_capacity_block_reservation.own.id"
+
+
+@pytest.mark.parametrize(
+    ("named", "more", "wrong"),
+    [
+        (OF_BLOCK, "", True),
+        ("var.own_capacity_block_id", "", True),
+        (OF_BLOCK, _SPOT.replace("spot", "capacity-block"), False),
+        (OF_BLOCK, _SPOT.replace('"spot"', "var.market"), False),
+        ("aws_ec2_capacity_reservation.own.id", "", False),
+        ("var.use_capacity_block ? var.block : var.odcr", "", False),
+        ('"cr-0123456789abcdef0"', "", False),
+        ("null", "", False),
+    ],
+)
+def test_a_capacity_block_is_targeted_as_of_its_market(named: str, more: str, wrong: bool) -> None:
+    template = TEMPLATE.replace(_SPOT, TARGET.replace("NAMED", named) + more)
+    found = told("GPU1299", {"main.tf": template})
+
+    assert bool(found) is wrong
+    assert all("targets" in each and "without the market type" in each for each in found)
+    assert told("GPU1299", {"main.tf": template.replace("g5.xlarge", "m5.large")}) == []
+
+
+OF_MODULE = """\
+module "eks" {
+  source  = "terraform-aws-modules/eks/aws"
+  version = "21.3.0"
+  name    = "own"
+  KIND_node_groups = {
+    gpu = {
+      ami_type = "AL2023_x86_64_NVIDIA"
+      TYPE
+      capacity_reservation_specification = {
+        capacity_reservation_target = { capacity_reservation_id = NAMED }
+      }
+      # more
+    }
+    # group
+  }
+}
+"""
+_SECOND = (
+    'b = {\n      instance_type = "m5.large"\n      capacity_reservation_specification = {}\n    }'
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wrong"),
+    [
+        ("", "", True),
+        ("# more", 'instance_market_options = { market_type = "capacity-block" }', False),
+        ("# more", "instance_market_options = var.market", False),
+        ("NAMED", "var.capacity_reservation_id", False),
+        ("NAMED", "local.given", False),
+        ("NAMED", '"cr-0123456789abcdef0"', False),
+        ("# group", _SECOND, False),  # which of them has the block is not told
+        ('name    = "own"', 'name    = "own-${aws_ec2_capacity_reservation.a.id}"', False),
+    ],
+)
+@pytest.mark.parametrize(
+    ("kind", "types"),
+    [
+        ("self_managed", 'instance_type = "p5.48xlarge"'),
+        ("eks_managed", 'instance_types = ["p5.48xlarge"]'),
+    ],
+)
+def test_groups_of_the_module_target_a_block_so_too(
+    kind: str, types: str, old: str, new: str, wrong: bool
+) -> None:
+    text = OF_MODULE.replace(old, new, 1) if old else OF_MODULE
+    text = text.replace("KIND", kind).replace("TYPE", types).replace("NAMED", OF_BLOCK)
+
+    assert bool(told("GPU1299", {"main.tf": text})) is wrong
+
+
 def test_a_quota_is_enough_for_all_nodes() -> None:
     assert told("GPU1293", {"main.tf": TEMPLATE}) == [
         (

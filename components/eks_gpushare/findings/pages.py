@@ -63,7 +63,7 @@ SUBJECTS: Final = (
     SubjectPage(
         "programs",
         "Programs, pools and what stands between",
-        ("123", "124", "125", "126", "127", "129", "137", "138", "139"),
+        ("123", "124", "125", "126", "127", "129", "137", "138", "139", "140"),
         ("1314", "1332", "1333", "1336", "1339"),
     ),
     SubjectPage("security", "How safe nodes start", ("121", "122")),

@@ -98,6 +98,8 @@ class NodeLaunch(Named):
     """Its place below the source's path."""
     efa_only: Maybe[int] = 0
     """Interfaces of the default network card that are for EFA alone, which pods lack."""
+    bare_block: str = ""
+    """What it names its capacity block by, where it does not say that it is of that market."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

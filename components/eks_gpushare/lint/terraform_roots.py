@@ -340,6 +340,8 @@ _BLOCKS: Final = frozenset(
         *("scaling_config", "taint", "launch_template", "mixed_instances_policy", "override"),
         *("launch_template_specification", "tag", "metadata_options", "network_interfaces"),
         *("block_device_mappings", "ebs", "vpc_config", "encryption_config", "provider"),
+        *("instance_market_options", "capacity_reservation_specification"),
+        "capacity_reservation_target",
     )
 )
 """Blocks that JSON may have without a list where there is one."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.ami_names import ami_type_of
 from eks_gpushare.inventory.launches import launch_of
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import decoded
-from eks_gpushare.inventory.values import at
+from eks_gpushare.inventory.values import PartlyKnown, at, has_unknown
 from eks_gpushare.lint.hcl.registry_user_data import LOOKED_UP
 from eks_gpushare.lint.launch_templates import OF_OTHERS, LaunchTemplate
 from eks_gpushare.lint.terraform_configuration import INDEX, local_address, module_of
@@ -35,6 +37,14 @@ _KEYS: Final = (
     ("launch_template_name", "name"),
 )
 """Arguments that name one, with that of the template."""
+
+_RESERVATION: Final = (
+    "capacity_reservation_specification",
+    "capacity_reservation_target",
+    "capacity_reservation_id",
+)
+_BLOCK: Final = re.compile("capacity_?block", re.IGNORECASE)
+"""What a capacity block is called by: by its resource, or a variable for it."""
 
 
 class Templates:
@@ -71,16 +81,28 @@ class Templates:
         referred = self._configuration.references(source.name, "image_id")
         above = module_of(source.name)
         meant = {f"{above}{'.'.join(INDEX.sub('', each).split('.')[:3])}" for each in referred}
+        launch = launch_of(source, text(at(given, "name")), given)
         found = LaunchTemplate(
             text(at(given, "image_id")),
             text(at(given, "instance_type")),
             decoded(at(given, "user_data")),
-            launch_of(source, text(at(given, "name")), given),
+            replace(launch, bare_block=self._bare_block(source.name, given)),
             any(each.startswith(LOOKED_UP) for each in referred),
             self._images.get(meant.pop(), "") if len(meant) == 1 else "",
         )
         self._by_address[source.name] = (given, found)
         return found
+
+    def _bare_block(self, address: str, given: Any) -> str:
+        """The capacity block that a template targets as if it were another reservation."""
+        target = at(given, _RESERVATION[0], 0, _RESERVATION[1], 0, _RESERVATION[2])
+        markets = at(given, "instance_market_options")
+        of_market = at(markets, 0, "market_type")
+        if target in (None, "") or isinstance(given, PartlyKnown) or has_unknown(markets):
+            return ""
+        told = self._configuration.references(address, *_RESERVATION)
+        are_blocks = bool(told) and all(map(_BLOCK.search, told))
+        return told[0] if are_blocks and of_market != "capacity-block" else ""
 
     def add_older(self, address: str, given: Any) -> None:
         """Take a launch configuration, which Auto Scaling had before there were templates."""

@@ -23,7 +23,7 @@ from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs
-from eks_gpushare.inventory.wording import at_start, if_missing
+from eks_gpushare.inventory.wording import at_start, if_missing, slip_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -125,7 +125,7 @@ def _class(
     )
     meant = classes if of_others else [*OF_NVIDIA, *classes]
     near = get_close_matches(name, meant, cutoff=_CLOSE)
-    of_nvidia = name.endswith(_DOMAIN)
+    of_nvidia, slip = name.endswith(_DOMAIN), slip_for(name, classes)
     listed = ", ".join(sorted(classes)) or "none"
     yield Problem(
         NO_CLASS,
@@ -136,12 +136,12 @@ def _class(
         if of_nvidia
         else f"{at_start(claim.source.name)} asks for the device class {name}; of one's own there "
         f"are {listed}.",
-        f"Write {near[0]}, if that was meant."
-        if near
+        f"Write {slip or near[0]}, if that was meant."
+        if slip or near
         else "Install the driver that makes it."
         if of_others
         else f"Make it, or use one of {', '.join(OF_GPUS)}.",
-        None if of_nvidia else if_missing(inventory),
+        None if of_nvidia else if_missing(inventory) and ("warning" if slip else "info"),
     )
 
 

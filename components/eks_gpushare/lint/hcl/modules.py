@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _OF_INTEREST: Final = (
     *("aws_eks_", "aws_launch_", "aws_autoscaling_group", "aws_iam_role"),
     *("helm_", "kubernetes_", "kubectl_", "aws_servicequotas_service_quota", "aws_subnet"),
+    *("aws_security_group", "aws_vpc_security_group_"),
     "aws_ec2_tag",
     "azurerm_kubernetes_cluster_node_pool",
     "google_container_cluster",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.hcl.registry_inputs import KINDS, MARKET, Inputs, each_of, reserved_for
 from eks_gpushare.lint.hcl.registry_networks import NETWORKS
 from eks_gpushare.lint.hcl.registry_parts import OF_GOOGLE, hybrid_nodes, karpenter
 from eks_gpushare.lint.hcl.registry_roles import IDENTITIES, ROLE_MODULES, identities, plain_source
@@ -29,11 +30,12 @@ from eks_gpushare.lint.hcl.registry_user_data import (
 from eks_gpushare.lint.hcl.values import HclList, HclObject, is_open, place_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from eks_gpushare.lint.hcl.blocks import MadeResource
     from eks_gpushare.lint.hcl.values import Place
 
+_TEMPLATE: Final = "aws_launch_template.this[0]"
 _SIZES: Final = {"min_size": 1, "max_size": 3, "desired_size": 1}
 _DATA_ADDONS: Final = {
     "nvidia_device_plugin": ("nvidia-device-plugin", "nvidia-device-plugin"),
@@ -87,15 +89,15 @@ def _major(version: str) -> int | None:
 
 def _cluster(call: MadeResource, major: int | None) -> Iterator[MadeResource]:
     yield from hybrid_nodes(call)
-    for kind, make in (("eks_managed", _managed), ("self_managed", _self_managed)):
+    for kind, make in zip(KINDS, (_managed, _self_managed), strict=True):
         groups = call.values.get(f"{kind}_node_groups")
         defaults = call.values.get(f"{kind}_node_group_defaults")
-        for key, group, place in _each(groups):
+        for key, group, place in each_of(groups):
             prefix = f'{call.address}.module.{kind}_node_group["{key}"]'
             inner = replace(call, address=prefix, place=place or call.place)
-            yield from make(inner, _Inputs(group, defaults), key, major)
+            yield from make(inner, Inputs(group, defaults), key, major)
     for name in ("cluster_addons", "addons"):
-        for key, addon, place in _each(call.values.get(name)):
+        for key, addon, place in each_of(call.values.get(name)):
             values = HclObject({"addon_name": key})
             told = at(addon, "configuration_values")
             values.put("configuration_values", told, place_in(addon, "configuration_values"))
@@ -108,59 +110,8 @@ def _cluster(call: MadeResource, major: int | None) -> Iterator[MadeResource]:
             )
 
 
-def _each(given: Any) -> Iterator[tuple[str, Any, Place | None]]:
-    if isinstance(given, dict):
-        for key, each in given.items():
-            yield key, each, place_in(given, key)
-
-
-class _Inputs:
-    """What a group is given, and what all groups of its kind are.
-
-    Args:
-        own: Its own inputs.
-        defaults: Those of all.
-    """
-
-    def __init__(self, own: Any, defaults: Any = None) -> None:
-        self._own, self._defaults = own, defaults
-
-    def get(self, key: str, otherwise: Any = None) -> Any:
-        """An input."""
-        return self._found(key, otherwise)[0]
-
-    def _found(self, key: str, otherwise: Any = None) -> tuple[Any, Place | None]:
-        for given in (self._own, self._defaults):
-            if given is UNKNOWN:
-                return UNKNOWN, None
-            value = at(given, key)
-            if value is not None:
-                return value, place_in(given, key)
-        return otherwise, None
-
-    def place(self, keys: Iterable[str]) -> Place | None:
-        """Where the first of some inputs is written."""
-        return next((found for key in keys if (found := self._found(key)[1])), None)
-
-    def put(self, made: HclObject, key: str, of: str, otherwise: Any = None) -> None:
-        """Set an argument of a resource to an input, with its place."""
-        value, place = self._found(of, otherwise)
-        if value is not None:
-            made.put(key, value, place)
-
-    def put_blocks(self, made: HclObject, key: str, of: str) -> None:
-        """Set blocks of a resource to an input that is a map of them by any key, or a list."""
-        value = self.get(of)
-        if is_open(value):
-            value = UNKNOWN
-        if isinstance(value, dict):
-            value = HclList(value.values(), [place_in(value, name) for name in value])
-        if value is not None:
-            made.put(key, value, None)
-
-
 def _managed(
-    call: MadeResource, given: _Inputs, key: str, major: int | None
+    call: MadeResource, given: Inputs, key: str, major: int | None
 ) -> Iterator[MadeResource]:
     if given.get("create") is False:
         return
@@ -193,11 +144,11 @@ def _managed(
             template = _template(given, call, major)
             given.put(template, "image_id", image_of(given))
             template.put("user_data", managed_boot(given, major), given.place(UNREAD_INPUTS))
-            yield _resource(call, "aws_launch_template.this[0]", template)
+            yield _resource(call, _TEMPLATE, template, reserved_for(call))
     yield _resource(call, "aws_eks_node_group.this[0]", values)
 
 
-def _put_cluster(values: HclObject, given: _Inputs, call: MadeResource) -> None:
+def _put_cluster(values: HclObject, given: Inputs, call: MadeResource) -> None:
     """The cluster of a group, and its version, which is that unless the group has its own."""
     for name in ("kubernetes_version", "cluster_version"):
         given.put(values, "version", name, at(call.values, name))
@@ -213,7 +164,7 @@ def _named_in(told: Any) -> list[Any]:
     return list(at(told, "references") or ())
 
 
-def _template(given: _Inputs, call: MadeResource, major: int | None) -> HclObject:
+def _template(given: Inputs, call: MadeResource, major: int | None) -> HclObject:
     made = HclObject()
     given.put_blocks(made, "block_device_mappings", "block_device_mappings")
     options = given.get("metadata_options")
@@ -223,7 +174,8 @@ def _template(given: _Inputs, call: MadeResource, major: int | None) -> HclObjec
             | {"http_put_response_hop_limit": _hops(major)}
         )
     made.put("metadata_options", HclList([options], [call.place]), call.place)
-    given.put(made, "network_interfaces", "network_interfaces")
+    for name in ("network_interfaces", *MARKET):
+        given.put(made, name, name)
     return made
 
 
@@ -235,7 +187,7 @@ def _hops(major: int | None) -> Any:
 
 
 def _self_managed(
-    call: MadeResource, given: _Inputs, key: str, major: int | None
+    call: MadeResource, given: Inputs, key: str, major: int | None
 ) -> Iterator[MadeResource]:
     if given.get("create") is False:
         return
@@ -246,7 +198,7 @@ def _self_managed(
         given.put(template, "image_id", "ami_type", default_ami(major) or UNKNOWN)
     template.put("user_data", self_managed_boot(given, major), given.place(UNREAD_INPUTS))
     if given.get("create_launch_template", otherwise=True) is True:
-        yield _resource(call, "aws_launch_template.this[0]", template)
+        yield _resource(call, _TEMPLATE, template, reserved_for(call))
     if given.get("create_autoscaling_group", otherwise=True) is False:
         return
     values = HclObject()
@@ -256,7 +208,7 @@ def _self_managed(
         given.put(values, own, name, number)
     tags = HclList([HclObject({"key": "kubernetes.io/cluster/of-module", "value": "owned"})])
     more = given.get("autoscaling_group_tags")
-    for name, value, place in _each(more):
+    for name, value, place in each_of(more):
         tags.put(HclObject({"key": name, "value": value}), place)
     if more is UNKNOWN or is_open(more):
         tags.put(HclObject({"key": UNKNOWN, "value": UNKNOWN}), call.place)
@@ -277,19 +229,24 @@ def _self_managed(
     yield _resource(call, "aws_autoscaling_group.this[0]", values)
 
 
-def _resource(call: MadeResource, address: str, values: HclObject) -> MadeResource:
-    kind = address.partition(".")[0]
+def _resource(
+    call: MadeResource, address: str, values: HclObject, references: Any = None
+) -> MadeResource:
     return replace(
-        call, address=f"{call.address}.{address}", kind=kind, values=values, references={}
+        call,
+        address=f"{call.address}.{address}",
+        kind=address.partition(".")[0],
+        values=values,
+        references=references or {},
     )
 
 
 def _one_managed(call: MadeResource, major: int | None) -> Iterator[MadeResource]:
-    yield from _managed(call, _Inputs(call.values), "", major)
+    yield from _managed(call, Inputs(call.values), "", major)
 
 
 def _one_self_managed(call: MadeResource, major: int | None) -> Iterator[MadeResource]:
-    yield from _self_managed(call, _Inputs(call.values), "", major)
+    yield from _self_managed(call, Inputs(call.values), "", major)
 
 
 # --- aws-ia -----------------------------------------------------------------------------------
@@ -299,7 +256,7 @@ def _release(
     call: MadeResource, name: str, given: Any, *, chart: str, namespace: str, place: Place | None
 ) -> MadeResource:
     values = HclObject()
-    inputs = _Inputs(given)
+    inputs = Inputs(given)
     for key, otherwise in (("name", name), ("chart", chart), ("namespace", namespace)):
         inputs.put(values, key, key, otherwise)
     for key in ("version", "chart_version"):  # the latter of the two counts
@@ -333,9 +290,9 @@ def _blueprints(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
         made.values["values"] = UNKNOWN  # the module adds its own, and has versions of its own
         made.values.setdefault("version", UNKNOWN)
         yield made
-    for key, given, place in _each(call.values.get("helm_releases")):
+    for key, given, place in each_of(call.values.get("helm_releases")):
         yield _release(call, key, given, chart="", namespace="default", place=place)
-    for key, addon, place in _each(call.values.get("eks_addons")):
+    for key, addon, place in each_of(call.values.get("eks_addons")):
         values = HclObject({"addon_name": key})
         values["configuration_values"] = at(addon, "configuration_values")
         yield replace(
@@ -349,8 +306,8 @@ def _blueprints(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
 
 def _blueprints_4(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
     """Version 4, which made the cluster itself; later ones are patterns and no module."""
-    for key, group, place in _each(call.values.get("managed_node_groups")):
-        given, values, sizes = _Inputs(group), HclObject(), HclObject()
+    for key, group, place in each_of(call.values.get("managed_node_groups")):
+        given, values, sizes = Inputs(group), HclObject(), HclObject()
         given.put(values, "node_group_name", "node_group_name", key)
         for name in ("instance_types", "ami_type", "capacity_type", "disk_size"):
             given.put(values, name, name)

@@ -15,6 +15,7 @@ from eks_gpushare.inventory.scaling_groups import promised
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint import terraform_groups, terraform_templates
+from eks_gpushare.lint.efa_groups import efa_groups
 from eks_gpushare.lint.empty_groups import from_zero
 from eks_gpushare.lint.hcl.origin import HclOrigin
 from eks_gpushare.lint.hcl.registry_user_data import IMAGES, OWN_IMAGE
@@ -130,6 +131,7 @@ def read_resources(
         for each in resources
         if each.is_there
     ]
+    judgements += efa_groups(there, found, configuration)
     found += role_trusts(there, configuration)
     return Read(list(with_tags(found, there, configuration)), judgements, inner)
 

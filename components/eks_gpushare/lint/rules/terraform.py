@@ -38,6 +38,14 @@ UNREAD = Rule(
     "are on no node, disk_size beside a launch template leaves 20 GiB, and nothing says so.",
     "https://github.com/terraform-aws-modules/terraform-aws-eks/blob/master/docs/user_data.md",
 )
+NOT_TO_ITSELF = Rule(
+    "GPU1400",
+    "warning",
+    "A security group of EFA interfaces lets in what comes from itself, and out what goes to it.",
+    "What EFA sends has no address of IP, so that a rule for 0.0.0.0/0 is not for it: nodes reach "
+    "each other by TCP, and NCCL fails or falls back to that.",
+    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html#efa-start-security",
+)
 
 _DISK: Final = "disk_size"
 AMI_TYPES: Final = (

@@ -23,6 +23,7 @@ from eks_gpushare.manifests.checks.metrics import (
     counters,
     exporters,
     let_in,
+    of_mig,
     scaling,
     scraped,
     scraping,
@@ -122,7 +123,7 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(mpi_slots, notebooks, number_formats, probes, processes, ray, reserved_memory, runtimes),
     *(model_names, plugin_words, pods_together, triton_models, variables, written_folders),
     *(admission, admitted, default_queue, gangs, hami, other_schedulers, queues, volcano),
-    *(adapter, counters, exporters, let_in, scaling, scraped, scraping),
+    *(adapter, counters, exporters, let_in, of_mig, scaling, scraped, scraping),
     *(
         aks_drivers,
         auto_mode,

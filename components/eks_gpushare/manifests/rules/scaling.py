@@ -25,9 +25,9 @@ NOBODY_WAKES: Final = Rule(
 NOT_OF_MIG: Final = Rule(
     "GPU1241",
     "warning",
-    "A metric that scales pods on MIG devices is one that MIG devices have.",
-    "DCGM has no utilisation of a MIG device by these fields: the query is empty, and nothing is "
-    "scaled.",
+    "A metric that scales pods on MIG devices, or warns of them, is one that MIG devices have.",
+    "DCGM has no utilisation of a MIG device by these fields: the query is empty, nothing is "
+    "scaled, and no alert fires.",
     "https://docs.nvidia.com/datacenter/dcgm/latest/user-guide/feature-overview.html#profiling-metrics",
 )
 METRIC_NAME: Final = Rule(

@@ -79,8 +79,10 @@ ROLE_LACKS: Final = Rule(
 MARKET_REFUSED: Final = Rule(
     "GPU1299",
     "error",
-    "A managed node group says itself that it is of spot instances.",
-    "EKS refuses a launch template with market options, but for a capacity block.",
+    "A managed node group says itself that it is of spot instances; that nodes are of a capacity "
+    "block is said by the market type of their launch template.",
+    "EKS refuses a launch template with market options, but for a capacity block. In such a block "
+    "EC2 starts nothing that is asked for as on-demand: there is no node, and it is paid for.",
     "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html#launch-template-basics",
 )
 NOT_TRUSTED: Final = Rule(

@@ -95,7 +95,8 @@ def asked_for(inventory: Inventory) -> Iterator[Judgement]:
         if len(known) != 1:
             continue
         name, given = known[0]
-        for item, place, query in (*queries(inventory, cluster), *_rules(inventory, cluster)):
+        ruled = (each[:3] for each in rules_of(inventory, cluster))
+        for item, place, query in (*queries(inventory, cluster), *ruled):
             asked = [each for each in _NAMED.findall(query) if not _is_in(each, given)]
             if asked:
                 yield Problem(
@@ -109,36 +110,35 @@ def asked_for(inventory: Inventory) -> Iterator[Judgement]:
                 )
 
 
-def _rules(inventory: Inventory, cluster: str) -> Iterator[tuple[Item, FieldPath, str]]:
-    """What alerts and recorded metrics are made of.
+def rules_of(inventory: Inventory, cluster: str) -> Iterator[tuple[Item, FieldPath, str, str]]:
+    """What alerts and recorded metrics are made of, with the name of the alert if it is one.
 
     Sources, November 2026: PrometheusRule in
     https://prometheus-operator.dev/docs/api-reference/api/; values.yaml of kube-prometheus-stack.
     """
     for each in inventory.of(Pointer, cluster):
         if each.kind in _RULES:
-            yield from (
-                (each, place, expr) for place, expr in _expressions(each.spec, _RULES[each.kind])
-            )
+            yield from ((each, *found) for found in _expressions(each.spec, _RULES[each.kind]))
     for release in inventory.of(Release, cluster):
         for path in _GROUPS if release.chart == PROMETHEUS else ():
             found = at(release.values, *path)
             named = pairs(found) if isinstance(found, dict) else enumerate(items(found))
             for key, given in named:
                 place = (*value_place(release, path), key)
-                yield from ((release, *pair) for pair in _expressions(given, place))
+                yield from ((release, *one) for one in _expressions(given, place))
     for config in inventory.of(ConfigMap, cluster):
         for key, given in pairs(config.data):
             if isinstance(given, str) and _IS_RULES.search(given):
-                yield config, ("data", key), _COMMENT.sub("", given)
+                yield config, ("data", key), _COMMENT.sub("", given), ""
 
 
-def _expressions(given: Any, above: FieldPath) -> Iterator[tuple[FieldPath, str]]:
+def _expressions(given: Any, above: FieldPath) -> Iterator[tuple[FieldPath, str, str]]:
     for number, group in enumerate(items(at(given, "groups"))):
         for index, rule in enumerate(items(at(group, "rules"))):
             expr = at(rule, "expr")
             if isinstance(expr, str) and not _OR.search(expr):
-                yield (*above, "groups", number, "rules", index, "expr"), _COMMENT.sub("", expr)
+                place = (*above, "groups", number, "rules", index, "expr")
+                yield place, _COMMENT.sub("", expr), str(text(at(rule, "alert")))
 
 
 @edge(NOT_COUNTERS)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.by_value import ByValue, together
 from eks_gpushare.inventory.items import INFERENCE_SERVICE, SCALERS, Pointer, Workload
-from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
@@ -16,6 +15,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.metrics.adapter import queries
+from eks_gpushare.manifests.checks.metrics.of_mig import QUOTED, are_on_mig, not_of_mig
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.rules.scaling import (
     METRIC_NAME,
@@ -24,15 +24,13 @@ from eks_gpushare.manifests.rules.scaling import (
     NOT_OF_MIG,
     TWO_SCALERS,
 )
-from eks_gpushare.sharing.resources import MIG_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
-    from eks_gpushare.inventory.requests import Request
     from eks_gpushare.inventory.source import Maybe
 
 _TAKES_OVER: Final = "scaledobject.keda.sh/transfer-hpa-ownership"
@@ -52,8 +50,6 @@ _NO_METRIC: Final = re.compile(
 )
 """Of a query what is in brackets, labels, words of the language, functions and numbers."""
 _NAME: Final = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
-_QUOTED: Final = re.compile(r'"(?:[^"\\]|\\.)*"')
-_UTILISATION: Final = re.compile(r"DCGM_FI_DEV_(?:GPU|MEM_COPY|ENC|DEC)_UTIL")
 _UNDERSCORE: Final = re.compile(
     r"(?<![A-Za-z0-9_:])vllm_((?:num_requests_(?:running|waiting|swapped)"
     r"|(?:gpu|cpu|kv)_cache_usage_perc"
@@ -86,7 +82,7 @@ def scalers(inventory: Inventory) -> Iterator[Judgement]:
                     yield _twice(workload, first, pointer)
                 if are_on_mig(inventory, workload, requests):
                     against = workload.source, requests[0].place
-                    for problem in _not_of_mig(pointer, adapted):
+                    for problem in not_of_mig(pointer, adapted):
                         yield replace(problem, against=against)
                 yield from _metrics(pointer)
                 yield from _of_resources(pointer)
@@ -182,48 +178,6 @@ def _twice(workload: Workload, first: Pointer, other: Pointer) -> Problem:
     )
 
 
-def are_on_mig(inventory: Inventory, workload: Workload, requests: Sequence[Request]) -> bool:
-    """Whether what pods ask for is MIG devices, by its name or on all nodes that they may be on."""
-    if all(each.resource.startswith(MIG_PREFIX) for each in requests):
-        return True
-    found = grounds(inventory, workload.cluster).places(workload, requests).offers
-    return bool(found) and all(each.mig.instances and not each.mig.whole for each in found)
-
-
-def _not_of_mig(pointer: Pointer, adapted: Mapping[str, str]) -> Iterator[Problem]:
-    """Queries for what MIG devices do not have, its own and those of the adapter's rules."""
-    asked: list[tuple[FieldPath, str, Any]] = [
-        (
-            ("spec", "triggers", index, "metadata", "query"),
-            f"The query of trigger {index} of {pointer.source.name}",
-            at(trigger, "metadata", "query"),
-        )
-        for index, trigger in enumerate(items(at(pointer.spec, "triggers")))
-    ]
-    for index, metric in enumerate(items(at(pointer.spec, "metrics"))):
-        for key in ("pods", "external"):
-            name = at(metric, key, "metric", "name")
-            if isinstance(name, str):
-                named: FieldPath = ("spec", "metrics", index, key, "metric", "name")
-                of_metric = f"Metric {index} of {pointer.source.name}"
-                asked.append((named, of_metric, adapted.get(name, name)))
-    for place, called, query in asked:
-        bare = _QUOTED.sub("", query) if isinstance(query, str) else ""
-        found = _UTILISATION.search(bare)
-        if found and not _OTHERWISE.search(bare):
-            yield Problem(
-                NOT_OF_MIG,
-                pointer.source,
-                place,
-                f"{called} is for {found[0]}, and the pods have MIG devices.",
-                "Use DCGM_FI_PROF_GR_ENGINE_ACTIVE, a part of 1.",
-            )
-
-
-_OTHERWISE: Final = re.compile(r"\bor\b", re.IGNORECASE)
-"""Of queries that have another value where one is not there."""
-
-
 def _metrics(pointer: Pointer) -> Iterator[Problem]:
     triggers = items(at(pointer.spec, "triggers"))
     if has_unknown(triggers):
@@ -251,7 +205,7 @@ def prometheus_queries(pointer: Pointer) -> Iterator[tuple[int, FieldPath, str]]
 def _names(pointer: Pointer) -> Iterator[Problem]:
     """Metrics that a server would have by another name, whatever is scaled by them."""
     for index, place, query in prometheus_queries(pointer):
-        if named := _UNDERSCORE.search(_QUOTED.sub("", query)):
+        if named := _UNDERSCORE.search(QUOTED.sub("", query)):
             yield Problem(
                 METRIC_NAME,
                 pointer.source,
@@ -292,6 +246,6 @@ def _needs_pods(trigger: Any) -> bool:
     query = at(trigger, "metadata", "query")
     if at(trigger, "type") != "prometheus" or not isinstance(query, str):
         return False
-    bare = _QUOTED.sub("", query)
+    bare = QUOTED.sub("", query)
     named = _NAME.findall(_NO_METRIC.sub(" ", bare))
     return bool(named) and "vector(" not in bare and all(map(_OF_PODS.fullmatch, named))

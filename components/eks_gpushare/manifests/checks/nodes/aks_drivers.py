@@ -8,10 +8,10 @@ one of the two.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
+from eks_gpushare.inventory.azure_pools import has_nvidia_gpus
 from eks_gpushare.inventory.edges.drivers import NOWHERE, installs
 from eks_gpushare.inventory.items import AKS_POOL, Pointer, Release, Workload
 from eks_gpushare.inventory.problem import Problem
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _SETTING: Final = "gpu_driver"
-_OF_NVIDIA: Final = re.compile(
-    r"Standard_N(?!V[0-9]+as_v4)[CDV][0-9](?!.*(?:MI300|V710)).*", re.IGNORECASE
-)
-"""Sizes with GPUs, but for those of AMD."""
 _OWN: Final = "NVIDIADriver"
 
 
@@ -48,9 +44,8 @@ def aks_drivers(inventory: Inventory) -> Iterator[Judgement]:
         if not operators or by_operator or by_others:
             continue
         for pool in pointers:
-            size = str(at(pool.spec, "vm_size"))
             without = at(pool.spec, _SETTING) == "None"
-            if pool.kind == AKS_POOL and without and _OF_NVIDIA.fullmatch(size):
+            if pool.kind == AKS_POOL and without and has_nvidia_gpus(pool):
                 yield Problem(
                     NOWHERE,
                     pool.source,

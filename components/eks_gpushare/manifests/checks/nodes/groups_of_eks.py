@@ -1,6 +1,8 @@
 """What EC2 and EKS refuse of node groups: beyond a quota, of a market, by a role without rights.
 
 Sources, November 2026: https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html;
+https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks.html, by which a launch template
+has `MarketType: capacity-block` beside the reservation that it targets;
 https://docs.aws.amazon.com/eks/latest/eksctl/iam-policies.html, by which `attachPolicyARNs` stand
 in place of the policies that eksctl attaches; `aws_servicequotas_service_quota` of Terraform.
 """
@@ -91,6 +93,22 @@ def markets(inventory: Inventory) -> Iterator[Judgement]:
                     "takes no market from that of a managed node group.",
                     "Remove the market options, and let the group have the capacity type SPOT.",
                 )
+
+
+@edge(MARKET_REFUSED)
+def capacity_blocks(inventory: Inventory) -> Iterator[Judgement]:
+    """Of launch templates that target one."""
+    for nodes in inventory.of(NodeSet):
+        launch: Any = nodes.launch
+        if isinstance(launch, NodeLaunch) and launch.bare_block and has_gpus(nodes):
+            yield Problem(
+                MARKET_REFUSED,
+                launch.source,
+                ("capacity_reservation_specification",),
+                f"The launch template of {nodes.source.name} targets {launch.bare_block} without "
+                "the market type of a capacity block: EC2 starts no instance in it.",
+                'Write instance_market_options with market_type = "capacity-block".',
+            )
 
 
 @edge(ROLE_LACKS)
