@@ -327,3 +327,32 @@ def test_an_option_that_names_a_file_is_of_its_cluster() -> None:
     given = (pods("one.yaml", name="1"), pods("two.yaml", name="2"), pods("g.md", 9, name="3"))
 
     assert chosen(*given, texts={"g.md": text}) == [[0], [1], [2], [0, 1, 2]]
+
+
+WAYS = """\
+# Install
+
+```bash
+helm install a
+# or
+kubectl apply -f one.yaml -f more.yaml
+```
+"""
+
+
+def test_files_and_commands_with_an_or_between_them_are_alternatives() -> None:
+    """Those of one way are there together; what is told has to hold with all as well."""
+    text = WAYS + "\nOr:\n\n```bash\nkubectl apply -f two.yaml\n```\n"
+    one, more, two, rest = (pods(f"{name}.yaml", name=name) for name in ("one", "more", "two", "x"))
+    texts = {"docs/g.md": text, **{f"{name}.yaml": "" for name in ("one", "more", "two")}}
+
+    assert chosen(one, more, rest, texts=texts) == [[0, 1, 2]]
+    assert chosen(chart("docs/g.md", 4), one, more, rest, texts=texts) == [
+        *([0, 3], [1, 2, 3]),
+        [0, 1, 2, 3],
+    ]
+    # The sentence is of the whole block before it, of which one file is known otherwise already.
+    assert chosen(one, two, texts=texts) == [[0, 1]]
+    other = {**texts, "docs/g.md": WAYS.replace("helm install a", "oc apply -f two.yaml")}
+    assert chosen(one, more, two, rest, texts=other) == [[0, 1, 3], [2, 3], [0, 1, 2, 3]]
+    assert chosen(pods("one.yaml", build="a"), two, texts=other) == [[0, 1]]

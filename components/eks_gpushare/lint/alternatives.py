@@ -4,7 +4,8 @@ An object cannot be there twice, so two files of a folder that have it are alter
 that makes nodes in one section and others in the next, installs another device plugin, or scales
 the same pods otherwise, shows several ways; what it says before the sections holds for each. So do
 sections called `Option A` and `Option B`, with the files beside the guide that one of them names,
-those that each make a cluster, and scripts that each call a cluster of their own.
+those that each make a cluster, scripts that each call a cluster of their own, and what commands
+apply with an `or` between them.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from eks_gpushare.inventory.items import (
 )
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, text
+from eks_gpushare.lint.either import Ways
 from eks_gpushare.lint.sections import OPTION, Heading, above, sections_of
 from eks_gpushare.manifests.charts import DEVICE_PLUGIN, EXPORTER, OPERATOR
 from eks_gpushare.manifests.document import Document, value_of
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.inventory.items import Item
+    from eks_gpushare.lint.either import Way
 
 MOST: Final = 24
 """Most alternatives that are judged with what they have in common."""
@@ -45,6 +48,7 @@ _SHOWN: Final = "shown to scale"
 _EXPORTS: Final = "exports"
 _CLUSTER: Final = "cluster"
 _EITHER: Final = "either"
+_DEEPEST: Final = 7
 _CALLS_CLUSTER: Final = re.compile(
     r"^[ \t]*(?:export |readonly )?(?:EKS_|GKE_|AKS_)?CLUSTER(?:_NAME)?="
     r"[\"']?(?:\$\{[A-Z_]+:?-[\"']?)?([a-z0-9][A-Za-z0-9_.-]*)",
@@ -100,6 +104,7 @@ def alternatives(
     texts: Mapping[str, str],
     guides: Mapping[str, Sequence[str]] | None = None,
     clusters: Mapping[str, str] | None = None,
+    ways: Ways | None = None,
 ) -> list[tuple[Item, ...]]:
     """The items once for each choice among alternatives, each in one choice at least.
 
@@ -108,14 +113,15 @@ def alternatives(
         texts: Texts of its files by name, for the sections of guides.
         guides: Those that have options, where `guides_with_options` has found them already.
         clusters: The cluster that a file is for, where something else says so.
+        ways: What guides and scripts say is one or the other, where that is found already.
     """
     top = _Place()
-    headings: dict[str, list[Heading]] = {}
+    sections = _Sections(texts, Ways(texts) if ways is None else ways)
     options = _Options(items, texts, guides_with_options(texts) if guides is None else guides)
     items = _without_excerpts(items)
     for item in items:
         place = top
-        for step in options.of(item) or _steps(item, texts, headings):
+        for step in options.of(item) or sections.steps_to(item):
             heading = step if isinstance(step, Heading) else None
             if step not in place.below:
                 place.below[step] = _Place(
@@ -190,19 +196,35 @@ def _in_all(choices: Sequence[list[Item]]) -> list[Item]:
     return [item for item in choices[0] if id(item) in kept]
 
 
-def _steps(
-    item: Item, texts: Mapping[str, str], headings: dict[str, list[Heading]]
-) -> tuple[Heading | str, ...]:
-    """The file of an item, and the sections down to it."""
-    document = item.source.document
-    if not isinstance(document, Document) or document.build:
-        return ()  # what a kustomization builds is there all at once
-    if not is_guide(document.file):
-        return (document.file,)
-    if document.file not in headings:
-        headings[document.file] = sections_of(texts.get(document.file, ""))
-    line = document.position(item.source.path).line
-    return (document.file, *above(headings[document.file], line))
+class _Sections:
+    """The sections of guides, and the ways that they and scripts tell of."""
+
+    def __init__(self, texts: Mapping[str, str], ways: Ways) -> None:
+        self._texts, self._ways = texts, ways
+        self._headings: dict[str, list[Heading]] = {}
+
+    def steps_to(self, item: Item) -> tuple[Heading | str, ...]:
+        """The file of an item, and the sections down to it."""
+        document = item.source.document
+        if not isinstance(document, Document) or document.build:
+            return ()  # what a kustomization builds is there all at once
+        if is_guide(document.file):
+            line = document.position(item.source.path).line
+            return self._steps(document.file, line, self._ways.of_line(document.file, line))
+        told = self._ways.of_file(posixpath.normpath(document.file))
+        if told is None:
+            return (document.file,)
+        guide, way = told
+        return (*self._steps(guide, way.first, way), document.file)
+
+    def _steps(self, guide: str, line: int, way: Way | None) -> tuple[Heading | str, ...]:
+        if guide not in self._headings:
+            text = self._texts.get(guide, "") if is_guide(guide) else ""
+            self._headings[guide] = sections_of(text)
+        sections = above(self._headings[guide], line)
+        if way is not None:
+            sections.append(Heading(_DEEPEST, way.first, either=f"or {way.either}"))
+        return (guide, *sections)
 
 
 class _Options:
