@@ -20,6 +20,7 @@ from eks_gpushare.inventory.items import (
 )
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint import alternatives as choosing
+from eks_gpushare.lint import sections
 from eks_gpushare.lint.alternatives import alternatives
 from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
 from eks_gpushare.manifests.document import Document
@@ -317,6 +318,19 @@ def test_clusters_within_one_section_are_none_of_others() -> None:
     assert chosen(*given, texts={"g.md": text}) == [[0], [1], [2], whole]
     both = text.replace("# D\nkind create cluster\n", "minikube start\n")
     assert chosen(*given[:2], texts={"g.md": both}) == [[0, 1]]
+
+
+@pytest.mark.parametrize(("most", "is_apart"), [(3, True), (2, False)])
+def test_a_list_of_very_many_clusters_has_no_chapters(
+    most: int, monkeypatch: pytest.MonkeyPatch, *, is_apart: bool
+) -> None:
+    monkeypatch.setattr(sections, "MOST", most)
+    text = "# A\nminikube start\n# B\nkubeadm init\n# C\nkind create cluster\n"
+    given = [pods("g.md", n, name=str(n)) for n in (2, 4, 6)]
+
+    whole = [[0, 1, 2]]
+    found = chosen(*given, texts={"g.md": text})
+    assert found == ([[0], [1], [2], *whole] if is_apart else whole)
 
 
 def test_an_option_that_names_a_file_is_of_its_cluster() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eks_gpushare.lint import either
 from eks_gpushare.lint.declared import Declared
 from eks_gpushare.lint.dispatch import judged_files
 from eks_gpushare.lint.either import NearFiles, Ways, ways_in
@@ -132,6 +133,12 @@ def test_of_a_script_one_way_is_put_out() -> None:
     assert told("a.sh", [f"#{A}", "# or", B]) == [(1, 1, 1, "a.yaml"), (1, 3, 3, "b.yaml")]
     assert told("a.py", [A, "# or", f"# {B}"]) == []
     assert told("a.md", ["```", A, "# or", B, "```", "x" * 200_000]) == []
+
+
+def test_of_very_many_the_first_are_heeded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(either, "MOST", 1)
+
+    assert told("a.md", ["```sh", A, "# or", B, "# or", C, "```"]) == BOTH
 
 
 def test_a_name_means_what_lies_nearest_or_alone() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.documents.reading import is_guide
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from eks_gpushare.lint.readers.markdown import Block
 
+MOST: Final = 200
+"""Most places of a text with an `or` that are heeded."""
 _OR: Final = r"(?:or|alternatively|alternative)(?![A-Za-z0-9_-])"
 _COMMENT: Final = re.compile(rf"[ \t]*#+[ \t]*{_OR}", re.IGNORECASE)
 _SENTENCE: Final = re.compile(
@@ -69,7 +71,7 @@ def ways_in(file: str, text: str) -> list[Way]:
     lines = text.splitlines()
     pairs = _between_blocks(text) if of_guide else _put_out(lines)
     found: list[Way] = []
-    for before, behind in sorted(pairs, key=lambda pair: pair[1].start):
+    for before, behind in sorted(islice(pairs, MOST), key=lambda pair: pair[1].start):
         if not found or (found[-1].first, found[-1].last) != (before.start, before.stop - 1):
             found.append(_way(behind.start, before, lines))
         found.append(_way(found[-1].either, behind, lines))
@@ -126,6 +128,8 @@ def _between_commands(lines: Sequence[str]) -> Iterator[tuple[range, range]]:
         start = end
         while start and _kind(lines[start - 1]) == _kind(lines[end - 1]) != "":
             start -= 1
+        if start == end:
+            continue
         first = at
         if not (_PUT_OUT.match(line) and _NAMES.search(line)):
             first += 1
@@ -135,7 +139,7 @@ def _between_commands(lines: Sequence[str]) -> Iterator[tuple[range, range]]:
         kind = "comment" if first == at else _kind("".join(lines[first : first + 1]))
         while last < len(lines) and _kind(lines[last]) == kind != "":
             last += 1
-        if start < end and first < last:
+        if first < last:
             yield range(start + 1, end + 1), range(first + 1, last + 1)
 
 

@@ -7,11 +7,14 @@ one's own machines, says in a chapter what is for the cluster that was made last
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+MOST: Final = 50
+"""Most commands of a guide that make clusters: one with more is a list of such."""
 _HEADING: Final = re.compile(r"(#{1,6})[ \t]+\S")
 _CHOICE: Final = re.compile(
     r"#{1,6}[ \t]+(?:[0-9]+[.):]?[ \t]+)?"
@@ -76,8 +79,8 @@ class _Cluster(NamedTuple):
 def sections_of(text: str) -> list[Heading]:
     """The headings of a guide."""
     headings = list(_headings(text))
-    made = list(_clusters(text))
-    return _with_clusters(headings, made) if len(made) > 1 else headings
+    made = list(islice(_clusters(text), MOST + 1))
+    return _with_clusters(headings, made) if 1 < len(made) <= MOST else headings
 
 
 def above(headings: Iterable[Heading], line: int) -> list[Heading]:
