@@ -20,6 +20,7 @@ from eks_gpushare.inventory.items import (
 )
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.lint import alternatives as choosing
+from eks_gpushare.lint import sections
 from eks_gpushare.lint.alternatives import alternatives
 from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
 from eks_gpushare.manifests.document import Document
@@ -227,3 +228,145 @@ def test_a_heading_has_at_most_six_signs_and_a_blank(heading: str, is_one: bool)
 
     found = chosen(pods("g.md", 2), pods("g.md", 4), texts={"g.md": text})
     assert found == (EITHER if is_one else BOTH)
+
+
+CLUSTERS = """\
+# Where to run it
+
+text
+
+## Cloud
+
+```bash
+{}
+```
+
+## Add-ons
+
+text
+
+## Own machines
+
+### Begin
+
+```bash
+{}
+```
+
+### Go on
+
+text
+
+## Clean up
+
+text
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_apart"),
+    [
+        ("eksctl create cluster --name a", "sudo kubeadm init --v=5", True),
+        ("eksctl create cluster --name a", "$ eksctl create cluster --name=b", True),
+        ("eksctl create cluster --name a", "eksctl create cluster --name a --fargate", False),
+        ("eksctl create cluster --name a", 'eksctl create cluster --name "$NAME"', False),
+        ("eksctl create cluster \\\n  --name a", "aws eks create-cluster --name b", True),
+        ("eksctl create cluster -f a.yaml", "aws eks create-cluster --name b", False),
+        ("eksctl create nodegroup --name a", "kubeadm init", False),
+        ("terraform apply", "kubeadm init", False),
+        ("kubeadm join", "kubeadm init", False),
+        ("# eksctl create cluster", "kubeadm init", False),
+        ("gcloud container clusters create a", "az aks create -n a", True),
+        ("gcloud container clusters create a", "gcloud container clusters create b", True),
+        ("gcloud beta container clusters create-auto a", "gcloud container clusters list", False),
+        ("curl -sfL https://get.k3s.io | sh -", "curl -sfL https://get.rke2.io | sh -", True),
+        ("minikube start -p a", "kind create cluster", True),
+        ("minikube start -p a", "minikube start --profile b", True),
+        ("k3d cluster create a", "k3d cluster create b", True),
+    ],
+)
+def test_a_chapter_with_a_cluster_of_its_own_is_of_that(
+    one: str, other: str, is_apart: bool
+) -> None:
+    text = CLUSTERS.format(one, other)
+    line = {each: number for number, each in enumerate(text.splitlines(), 1)}
+    given = (
+        pods("g.md", 3, name="everywhere"),
+        *(
+            pods("g.md", line[each] + 1, name=each[-5:])
+            for each in ("## Cloud", "## Add-ons", "### Begin", "### Go on", "## Clean up")
+        ),
+    )
+
+    found = chosen(*given, texts={"g.md": text})
+    whole = [0, 1, 2, 3, 4, 5]
+    assert found == ([[0, 1, 2], [0, 3, 4, 5], whole] if is_apart else [whole])
+
+
+def test_a_cluster_that_is_made_anew_is_the_one_before() -> None:
+    text = "# A\nminikube start\n# B\nkubeadm init\n# C\nminikube start\n# D\n"
+    given = [pods("g.md", n, name=str(n)) for n in (2, 4, 6, 7)]
+
+    assert chosen(*given, texts={"g.md": text}) == [[0, 2, 3], [1], [0, 1, 2, 3]]
+
+
+def test_clusters_within_one_section_are_none_of_others() -> None:
+    text = "# A\n## B\nminikube start\n## C\nkubeadm init\n# D\nkind create cluster\n"
+    given = [pods("g.md", n, name=str(n)) for n in (2, 4, 6)]
+
+    whole = [0, 1, 2]
+    assert chosen(*given, texts={"g.md": text}) == [[0], [1], [2], whole]
+    both = text.replace("# D\nkind create cluster\n", "minikube start\n")
+    assert chosen(*given[:2], texts={"g.md": both}) == [[0, 1]]
+
+
+@pytest.mark.parametrize(("most", "is_apart"), [(3, True), (2, False)])
+def test_a_list_of_very_many_clusters_has_no_chapters(
+    most: int, monkeypatch: pytest.MonkeyPatch, *, is_apart: bool
+) -> None:
+    monkeypatch.setattr(sections, "MOST", most)
+    text = "# A\nminikube start\n# B\nkubeadm init\n# C\nkind create cluster\n"
+    given = [pods("g.md", n, name=str(n)) for n in (2, 4, 6)]
+
+    whole = [[0, 1, 2]]
+    found = chosen(*given, texts={"g.md": text})
+    assert found == ([[0], [1], [2], *whole] if is_apart else whole)
+
+
+def test_an_option_that_names_a_file_is_of_its_cluster() -> None:
+    text = (
+        "# A\n## Cloud\neksctl create cluster\n### Option 1\none.yaml\n### Option 2\ntwo.yaml\n"
+        "## Machines\nkubeadm init\n"
+    )
+    given = (pods("one.yaml", name="1"), pods("two.yaml", name="2"), pods("g.md", 9, name="3"))
+
+    assert chosen(*given, texts={"g.md": text}) == [[0], [1], [2], [0, 1, 2]]
+
+
+WAYS = """\
+# Install
+
+```bash
+helm install a
+# or
+kubectl apply -f one.yaml -f more.yaml
+```
+"""
+
+
+def test_files_and_commands_with_an_or_between_them_are_alternatives() -> None:
+    """Those of one way are there together; what is told has to hold with all as well."""
+    text = WAYS + "\nOr:\n\n```bash\nkubectl apply -f two.yaml\n```\n"
+    one, more, two, rest = (pods(f"{name}.yaml", name=name) for name in ("one", "more", "two", "x"))
+    texts = {"docs/g.md": text, **{f"{name}.yaml": "" for name in ("one", "more", "two")}}
+
+    assert chosen(one, more, rest, texts=texts) == [[0, 1, 2]]
+    assert chosen(chart("docs/g.md", 4), one, more, rest, texts=texts) == [
+        *([0, 3], [1, 2, 3]),
+        [0, 1, 2, 3],
+    ]
+    # The sentence is of the whole block before it, of which one file is known otherwise already.
+    assert chosen(one, two, texts=texts) == [[0, 1]]
+    other = {**texts, "docs/g.md": WAYS.replace("helm install a", "oc apply -f two.yaml")}
+    assert chosen(one, more, two, rest, texts=other) == [[0, 1, 3], [2, 3], [0, 1, 2, 3]]
+    assert chosen(pods("one.yaml", build="a"), two, texts=other) == [[0, 1]]

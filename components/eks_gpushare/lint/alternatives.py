@@ -4,7 +4,8 @@ An object cannot be there twice, so two files of a folder that have it are alter
 that makes nodes in one section and others in the next, installs another device plugin, or scales
 the same pods otherwise, shows several ways; what it says before the sections holds for each. So do
 sections called `Option A` and `Option B`, with the files beside the guide that one of them names,
-and scripts that each call a cluster of their own.
+those that each make a cluster, scripts that each call a cluster of their own, and what commands
+apply with an `or` between them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import (
@@ -28,6 +29,8 @@ from eks_gpushare.inventory.items import (
 )
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, text
+from eks_gpushare.lint.either import Ways
+from eks_gpushare.lint.sections import OPTION, Heading, above, sections_of
 from eks_gpushare.manifests.charts import DEVICE_PLUGIN, EXPORTER, OPERATOR
 from eks_gpushare.manifests.document import Document, value_of
 
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.inventory.items import Item
+    from eks_gpushare.lint.either import Way
 
 MOST: Final = 24
 """Most alternatives that are judged with what they have in common."""
@@ -43,33 +47,14 @@ _SCALES: Final = "scales"
 _SHOWN: Final = "shown to scale"
 _EXPORTS: Final = "exports"
 _CLUSTER: Final = "cluster"
+_EITHER: Final = "either"
+_DEEPEST: Final = 7
 _CALLS_CLUSTER: Final = re.compile(
     r"^[ \t]*(?:export |readonly )?(?:EKS_|GKE_|AKS_)?CLUSTER(?:_NAME)?="
     r"[\"']?(?:\$\{[A-Z_]+:?-[\"']?)?([a-z0-9][A-Za-z0-9_.-]*)",
     re.MULTILINE,
 )
 """A variable of a script with the name of a cluster, or that which it takes if none is given."""
-_HEADING: Final = re.compile(r"(#{1,6})[ \t]+\S")
-_CHOICE: Final = re.compile(
-    r"#{1,6}[ \t]+(?:[0-9]+[.):]?[ \t]+)?"
-    r"(?:option|method|alternative|approach|variant|for|if|using|via)\b",
-    re.IGNORECASE,
-)
-"""A heading that says for whom a section is, or that it is one of several ways."""
-_OPTION: Final = re.compile(
-    r"#{1,6}[ \t]+(?:[0-9]+[.):]?[ \t]+)?(?:option|method|alternative|approach|variant|choice)"
-    r"[ \t]+(?:[A-Z]|[0-9]+|one|two|three)\b",
-    re.IGNORECASE,
-)
-"""One that says that it is one of several ways, whatever it is about."""
-_FENCE: Final = re.compile(r"[ \t>]*(`{3,}|~{3,})")
-
-
-class _Heading(NamedTuple):
-    depth: int
-    line: int
-    is_choice: bool
-    is_option: bool = False
 
 
 @dataclass(slots=True)
@@ -77,8 +62,8 @@ class _Place:
     """A file or a section, with what stands in it and in those below."""
 
     items: list[Item] = field(default_factory=list)
-    below: dict[_Heading | str, _Place] = field(default_factory=dict)
-    heading: _Heading | None = None
+    below: dict[Heading | str, _Place] = field(default_factory=dict)
+    heading: Heading | None = None
     """Of a section."""
     cluster: str = ""
     """The one that a script calls by its name, or that alone gets a file."""
@@ -87,6 +72,13 @@ class _Place:
         yield from self.items
         for place in self.below.values():
             yield from place.all_items()
+
+    def has_guesses(self) -> bool:
+        """Whether parts of it are alternatives by nothing but what a text says around them."""
+        guesses = [key.either for key in self.below if isinstance(key, Heading) and key.either]
+        return len(guesses) > len(set(guesses)) or any(
+            place.has_guesses() for place in self.below.values()
+        )
 
     def says(self) -> set[Hashable]:
         """What another that says it too would be an alternative by."""
@@ -102,7 +94,7 @@ def guides_with_options(texts: Mapping[str, str]) -> Mapping[str, Sequence[str]]
     """Guides that have options, by the folders that they are in."""
     found: dict[str, list[str]] = {}
     for name, said in texts.items():
-        if is_guide(name) and _OPTION.search(said):
+        if is_guide(name) and OPTION.search(said):
             found.setdefault(posixpath.dirname(name), []).append(name)
     return found
 
@@ -112,6 +104,7 @@ def alternatives(
     texts: Mapping[str, str],
     guides: Mapping[str, Sequence[str]] | None = None,
     clusters: Mapping[str, str] | None = None,
+    ways: Ways | None = None,
 ) -> list[tuple[Item, ...]]:
     """The items once for each choice among alternatives, each in one choice at least.
 
@@ -120,15 +113,16 @@ def alternatives(
         texts: Texts of its files by name, for the sections of guides.
         guides: Those that have options, where `guides_with_options` has found them already.
         clusters: The cluster that a file is for, where something else says so.
+        ways: What guides and scripts say is one or the other, where that is found already.
     """
     top = _Place()
-    headings: dict[str, list[_Heading]] = {}
+    sections = _Sections(texts, Ways(texts) if ways is None else ways)
     options = _Options(items, texts, guides_with_options(texts) if guides is None else guides)
     items = _without_excerpts(items)
     for item in items:
         place = top
-        for step in options.of(item) or _steps(item, texts, headings):
-            heading = step if isinstance(step, _Heading) else None
+        for step in options.of(item) or sections.steps_to(item):
+            heading = step if isinstance(step, Heading) else None
             if step not in place.below:
                 place.below[step] = _Place(
                     heading=heading, cluster=_cluster_of(step, texts, clusters or {})
@@ -136,6 +130,8 @@ def alternatives(
             place = place.below[step]
         place.items.append(item)
     chosen = _choices(top)
+    if top.has_guesses():
+        chosen.append(list(items))  # what is told has to hold if they go together after all
     order = {id(item): number for number, item in enumerate(items)}
     return [tuple(sorted(group, key=lambda item: order[id(item)])) for group in chosen]
 
@@ -166,7 +162,9 @@ def _are_alternatives(parts: Sequence[_Place]) -> list[bool]:
     said = [place.says() for place in parts]
     for keys, place in zip(said, parts, strict=True):
         if place.heading is not None and place.heading.is_option:
-            keys.add(_OPTION)
+            keys.add(OPTION)
+        if place.heading is not None and place.heading.either:
+            keys.add((_EITHER, place.heading.either))
     if any(_NODES in keys for keys in said):
         # A guide that makes nodes shows again what lies beside it, or another way.
         for keys, place in zip(said, parts, strict=True):
@@ -181,7 +179,7 @@ def _are_alternatives(parts: Sequence[_Place]) -> list[bool]:
     return [any(counts[key] > _least(key) for key in keys) for keys in said]
 
 
-def _cluster_of(step: _Heading | str, texts: Mapping[str, str], clusters: Mapping[str, str]) -> str:
+def _cluster_of(step: Heading | str, texts: Mapping[str, str], clusters: Mapping[str, str]) -> str:
     if not isinstance(step, str) or not step.endswith((".sh", ".bash")):
         return clusters.get(posixpath.normpath(step), "") if isinstance(step, str) else ""
     found = _CALLS_CLUSTER.search(texts.get(step, ""))
@@ -198,47 +196,35 @@ def _in_all(choices: Sequence[list[Item]]) -> list[Item]:
     return [item for item in choices[0] if id(item) in kept]
 
 
-def _steps(
-    item: Item, texts: Mapping[str, str], headings: dict[str, list[_Heading]]
-) -> tuple[_Heading | str, ...]:
-    """The file of an item, and the sections down to it."""
-    document = item.source.document
-    if not isinstance(document, Document) or document.build:
-        return ()  # what a kustomization builds is there all at once
-    if not is_guide(document.file):
-        return (document.file,)
-    if document.file not in headings:
-        headings[document.file] = list(_headings(texts.get(document.file, "")))
-    line = document.position(item.source.path).line
-    return (document.file, *_above(headings[document.file], line))
+class _Sections:
+    """The sections of guides, and the ways that they and scripts tell of."""
 
+    def __init__(self, texts: Mapping[str, str], ways: Ways) -> None:
+        self._texts, self._ways = texts, ways
+        self._headings: dict[str, list[Heading]] = {}
 
-def _above(headings: Iterable[_Heading], line: int) -> list[_Heading]:
-    """The headings of the sections that a line is in, from the outermost."""
-    above: list[_Heading] = []
-    for heading in headings:
-        if heading.line > line:
-            break
-        while above and above[-1].depth >= heading.depth:
-            above.pop()
-        above.append(heading)
-    return above
+    def steps_to(self, item: Item) -> tuple[Heading | str, ...]:
+        """The file of an item, and the sections down to it."""
+        document = item.source.document
+        if not isinstance(document, Document) or document.build:
+            return ()  # what a kustomization builds is there all at once
+        if is_guide(document.file):
+            line = document.position(item.source.path).line
+            return self._steps(document.file, line, self._ways.of_line(document.file, line))
+        told = self._ways.of_file(posixpath.normpath(document.file))
+        if told is None:
+            return (document.file,)
+        guide, way = told
+        return (*self._steps(guide, way.first, way), document.file)
 
-
-def _headings(text: str) -> Iterable[_Heading]:
-    fence, in_list = "", False
-    for number, line in enumerate(text.splitlines(), 1):
-        mark = _FENCE.match(line)
-        if in_list and line.startswith("##"):
-            fence = ""  # the list is over, and with it what was open in it
-        if mark is not None:
-            if not fence:
-                fence, in_list = mark[1], line.startswith((" ", "\t"))
-            elif mark[1].startswith(fence):
-                fence = ""
-        elif not fence and (heading := _HEADING.match(line)) is not None:
-            is_choice, is_option = (each.match(line) is not None for each in (_CHOICE, _OPTION))
-            yield _Heading(len(heading[1]), number, is_choice, is_option)
+    def _steps(self, guide: str, line: int, way: Way | None) -> tuple[Heading | str, ...]:
+        if guide not in self._headings:
+            text = self._texts.get(guide, "") if is_guide(guide) else ""
+            self._headings[guide] = sections_of(text)
+        sections = above(self._headings[guide], line)
+        if way is not None:
+            sections.append(Heading(_DEEPEST, way.first, either=f"or {way.either}"))
+        return (guide, *sections)
 
 
 class _Options:
@@ -250,7 +236,7 @@ class _Options:
         texts: Mapping[str, str],
         guides: Mapping[str, Sequence[str]],
     ) -> None:
-        self._places: dict[str, tuple[_Heading | str, ...]] = {}
+        self._places: dict[str, tuple[Heading | str, ...]] = {}
         files = {file for item in items if (file := _manifest(item))}
         beside: dict[str, list[str]] = {}
         for file in files if guides and len(files) > 1 else ():
@@ -259,13 +245,13 @@ class _Options:
             for guide in guides.get(folder, ()):
                 self._add(guide, texts[guide], found)
 
-    def of(self, item: Item) -> tuple[_Heading | str, ...]:
+    def of(self, item: Item) -> tuple[Heading | str, ...]:
         """The option that an item's file is of, below its guide; empty of others."""
         return self._places.get(_manifest(item), ())
 
     def _add(self, guide: str, text: str, files: Iterable[str]) -> None:
         lines = text.splitlines()
-        headings = list(_headings(text))
+        headings = sections_of(text)
         for file in files:
             name = re.compile(
                 rf"(?<![A-Za-z0-9_.-]){re.escape(posixpath.basename(file))}(?![A-Za-z0-9_-])"
@@ -274,11 +260,11 @@ class _Options:
             found = {_option_above(headings, number) for number in where}
             option = found.pop() if len(found) == 1 else None
             if option is not None:
-                self._places[file] = (guide, *_above(headings, option.line), file)
+                self._places[file] = (guide, *above(headings, option.line), file)
 
 
-def _option_above(headings: Sequence[_Heading], line: int) -> _Heading | None:
-    return next((each for each in reversed(_above(headings, line)) if each.is_option), None)
+def _option_above(headings: Sequence[Heading], line: int) -> Heading | None:
+    return next((each for each in reversed(above(headings, line)) if each.is_option), None)
 
 
 def _manifest(item: Item) -> str:

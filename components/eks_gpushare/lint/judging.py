@@ -15,6 +15,7 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.lint.alternatives import alternatives, guides_with_options
 from eks_gpushare.lint.changed_pods import changed, changes_in
+from eks_gpushare.lint.either import Ways
 from eks_gpushare.lint.node_classes import class_of, with_classes
 from eks_gpushare.lint.same_nodes import together
 from eks_gpushare.lint.terraform_groups import tagged_elsewhere
@@ -61,6 +62,7 @@ class Scoped:
         self._texts, self._edges, self._complete = texts, edges, complete
         self._guides = guides_with_options(texts)
         self._clusters = clusters_of_values(texts)
+        self._ways = Ways(texts)
         self.broken: list[tuple[Exception, Edge]] = []
         """Checks that failed, which is a defect of theirs."""
         self._by_place: dict[tuple[str, str], list[int]] = {}
@@ -130,7 +132,7 @@ class Scoped:
         items = [self._items[number] for number in numbers]
         known = tagged_elsewhere(booted(with_classes(items, classes)))
         whole = changed(together(known), self._changes)
-        chosen = alternatives(whole, self._texts, self._guides, self._clusters)
+        chosen = alternatives(whole, self._texts, self._guides, self._clusters, self._ways)
         found = [(item, self._of_variants(item)) for item in chosen]
         return found[0][1] if len(found) == 1 else _in_each_of_its_own(found)
 

@@ -17,6 +17,7 @@ from eks_gpushare.lint.beside import (
     values_named_by,
     values_of_applications,
 )
+from eks_gpushare.lint.either import NearFiles, ways_in
 from eks_gpushare.lint.named_folders import applied_by
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.scopes import CHART
@@ -65,6 +66,8 @@ class Links:
         """Files that applications and sets of them name from wherever, or patterns of such."""
         self._units: dict[str, str] = {}
         """Folders of modules that units of Terragrunt call, likewise, by the unit."""
+        self._ways: dict[str, set[str]] = {}
+        """Files and folders that a guide or a script says are one or the other."""
         self._kustomizations: list[str] = []
 
     def look_at(self, file: GivenFile) -> None:
@@ -88,6 +91,8 @@ class Links:
         for each in _folders_of_script(file):
             paths = posixpath.normpath(posixpath.join(folder, each)), posixpath.normpath(each)
             self._named.setdefault(path, []).extend(paths)
+        if names := {name for way in ways_in(path, file.text) for name in way.names}:
+            self._ways[path] = names
         if path.endswith(VARIABLES):  # of a root there or above
             self._named.setdefault(path, []).extend(folders_above(folder))
         if posixpath.basename(path) == UNIT and (called := _OF_UNIT.search(file.text)):
@@ -131,6 +136,7 @@ class Links:
             for path in named:
                 joined.join((file, beside.setdefault(path, file)))
         self._join_applications(joined, below)
+        self._join_ways(joined)
         return joined.groups()
 
     def _join_applications(self, joined: Joined, below: _Below) -> None:
@@ -144,6 +150,13 @@ class Links:
             is_meant = those_meant(folders)
             built = (each for each in self._kustomizations if is_meant(posixpath.dirname(each)))
             joined.join((file, *below.of_application(file, folders), *built))
+
+    def _join_ways(self, joined: Joined) -> None:
+        """Join files that are one or the other with what says so."""
+        known = NearFiles(self._files if self._ways else ())
+        for file, names in self._ways.items():
+            for name in sorted(names):
+                joined.join((file, *known.may_be(file, name)))
 
 
 class Joined:

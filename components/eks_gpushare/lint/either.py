@@ -1,0 +1,239 @@
+"""What guides and scripts say is one or the other: commands with an `or` between them.
+
+A comment between commands, or a sentence between the blocks of a guide, that begins with it says
+that what the commands before and behind it apply need not be there together, wherever it lies. All
+commands of a script are run but those that a comment puts out.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from eks_gpushare.documents.reading import is_guide
+from eks_gpushare.lint.readers.markdown import blocks
+from eks_gpushare.lint.shell.reading import MAX_CHARACTERS, TOOLS
+from eks_gpushare.manifests.folders import Paths, folders_above
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from eks_gpushare.lint.readers.markdown import Block
+
+MOST: Final = 200
+"""Most places of a text with an `or` that are heeded."""
+_OR: Final = r"(?:or|alternatively|alternative)(?![A-Za-z0-9_-])"
+_COMMENT: Final = re.compile(rf"[ \t]*#+[ \t]*{_OR}", re.IGNORECASE)
+_SENTENCE: Final = re.compile(
+    r"(?:\A[ \t\n>]*|\n[ \t>]*\n[ \t>]*)(?:[-*+][ \t]+|[0-9]+[.)][ \t]+)?[*_]{0,3}" + _OR,
+    re.IGNORECASE,
+)
+"""One that begins a paragraph."""
+_HEADING: Final = re.compile(r"^#{1,6}[ \t]", re.MULTILINE)
+_ANY: Final = re.compile(rf"^[ \t>#*_+.)0-9-]*{_OR}", re.IGNORECASE | re.MULTILINE)
+_PUT_OUT: Final = re.compile(
+    rf"[ \t]*#+[ \t]*(?:{_OR}(?:[^\n:]*:|,)?[ \t]*)?(?:[$%][ \t]+)?(?:sudo[ \t]+)?"
+    rf"(?:{'|'.join(TOOLS)})[ \t]+[a-z-]",
+    re.IGNORECASE,
+)
+"""A comment with a command in it."""
+_APPLIES: Final = re.compile(r"\b(?:apply|create|replace|install|upgrade)\b")
+_NAMES: Final = re.compile(
+    r"(?:^|[ \t])(?:-[fk]|--(?:filename|values|kustomize))(?:[ \t]+|=)[\"']?([^\s\"']+)"
+)
+_PATH: Final = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_./-]*")
+_FROM_VARIABLE: Final = re.compile(r"^\$(?:[A-Za-z_]+|\{[A-Za-z_]+\})/")
+_UP: Final = re.compile(r"^(?:\.{1,2}/)+")
+_SCRIPTS: Final = (".sh", ".bash")
+
+
+class Way(NamedTuple):
+    """Commands that are one of several ways."""
+
+    either: int
+    """The line at which the second of these begins, by which they are known."""
+    first: int
+    """Its first line, from 1."""
+    last: int
+    names: frozenset[str] = frozenset()
+    """Files and folders that they apply, as they name them."""
+
+
+def ways_in(file: str, text: str) -> list[Way]:
+    """The ways that a guide or a script has, each beside others."""
+    of_guide = is_guide(file)
+    if not (of_guide or file.endswith(_SCRIPTS)):
+        return []
+    if len(text) > MAX_CHARACTERS or not _ANY.search(text):
+        return []
+    lines = text.splitlines()
+    pairs = _between_blocks(text) if of_guide else _put_out(lines)
+    found: list[Way] = []
+    for before, behind in sorted(islice(pairs, MOST), key=lambda pair: pair[1].start):
+        if not found or (found[-1].first, found[-1].last) != (before.start, before.stop - 1):
+            found.append(_way(behind.start, before, lines))
+        found.append(_way(found[-1].either, behind, lines))
+    return found
+
+
+def _way(either: int, where: range, lines: Sequence[str]) -> Way:
+    said = "\n".join(lines[where.start - 1 : where.stop - 1]).replace("\\\n", " ")
+    names = {
+        _FROM_VARIABLE.sub("", name)
+        for line in said.splitlines()
+        if _APPLIES.search(line)
+        for named in _NAMES.findall(line)
+        for name in named.split(",")
+    }
+    paths = frozenset(name for name in names if _PATH.fullmatch(name))
+    return Way(either, where.start, where.stop - 1, paths)
+
+
+def _between_blocks(text: str) -> Iterator[tuple[range, range]]:
+    """The lines of a guide's commands before and behind an `or`, within its blocks and between."""
+    found = list(blocks(text))
+    for block in found:
+        if block.kind == "shell":
+            lines = block.text.splitlines()
+            for before, behind in _between_commands(lines):
+                yield _moved(before, block.line - 1), _moved(behind, block.line - 1)
+    for (one, prose), (_, other) in pairwise(pairwise(found)):
+        is_between = prose.kind == "prose" and "prose" not in {one.kind, other.kind}
+        if is_between and _SENTENCE.search(prose.text) and not _HEADING.search(prose.text):
+            yield _lines_of(one), _lines_of(other)
+
+
+def _put_out(lines: Sequence[str]) -> Iterator[tuple[range, range]]:
+    """The same of a script, where a comment puts out one of both."""
+    for before, behind in _between_commands(lines):
+        for where in (before, behind):
+            if all(lines[each - 1].lstrip().startswith("#") for each in where):
+                yield before, behind
+                break
+
+
+def _between_commands(lines: Sequence[str]) -> Iterator[tuple[range, range]]:
+    """Lines before and behind a comment that begins so, up to a blank one or another comment.
+
+    Such a comment may have the commands behind it, itself or in those after it.
+    """
+    for at, line in enumerate(lines):
+        if not _COMMENT.match(line):
+            continue
+        end = at
+        while end and not lines[end - 1].strip():
+            end -= 1
+        start = end
+        while start and _kind(lines[start - 1]) == _kind(lines[end - 1]) != "":
+            start -= 1
+        if start == end:
+            continue
+        first = at
+        if not (_PUT_OUT.match(line) and _NAMES.search(line)):
+            first += 1
+            while first < len(lines) and _kind(lines[first]) == "" != lines[first].strip():
+                first += 1
+        last = first + 1 if first == at else first
+        kind = "comment" if first == at else _kind("".join(lines[first : first + 1]))
+        while last < len(lines) and _kind(lines[last]) == kind != "":
+            last += 1
+        if first < last:
+            yield range(start + 1, end + 1), range(first + 1, last + 1)
+
+
+def _kind(line: str) -> str:
+    """Whether it is a command, or a comment that puts out one; empty of others."""
+    if _COMMENT.match(line) or not line.strip():
+        return ""
+    if line.lstrip()[0] != "#":
+        return "command"
+    return "comment" if _PUT_OUT.match(line) else ""
+
+
+def _moved(lines: range, by: int) -> range:
+    return range(lines.start + by, lines.stop + by)
+
+
+def _lines_of(block: Block) -> range:
+    return range(block.line, block.line + len(block.text.splitlines()))
+
+
+class NearFiles:
+    """Files by how guides and scripts name them.
+
+    Args:
+        files: Normal paths.
+    """
+
+    def __init__(self, files: Iterable[str]) -> None:
+        self._files = set(files)
+        self._paths = Paths(self._files)
+        self._below: dict[str, list[str]] = {}
+        for file in sorted(self._files):
+            for folder in folders_above(posixpath.dirname(file)):
+                self._below.setdefault(folder, []).append(file)
+
+    def meant(self, file: str, name: str) -> list[str]:
+        """What a file or folder is that another names: the nearest to that, or the only one."""
+        found = self.may_be(file, name)
+        return found if self._near(file, name) or len(found) == 1 else []
+
+    def may_be(self, file: str, name: str) -> list[str]:
+        """The same, with all that are called so where none is near.
+
+        Args:
+            file: The normal path of what names it.
+            name: A file or a folder.
+        """
+        return self._near(file, name) or self._paths.ending_with(_UP.sub("", name))
+
+    def _near(self, file: str, name: str) -> list[str]:
+        for folder in folders_above(posixpath.dirname(file)):
+            path = posixpath.normpath(posixpath.join(folder, name))
+            if path in self._below and path != folder:  # which may be given as well
+                return self._below[path]
+            if path in self._files:
+                return [path]
+        return []
+
+
+class Ways:
+    """What is one or the other by what guides and scripts say.
+
+    Args:
+        texts: Texts of files by their names.
+    """
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._of_guides: dict[str, list[Way]] = {}
+        self._of_files: dict[str, tuple[str, Way]] = {}
+        told = {name: ways for name, text in texts.items() if (ways := ways_in(name, text))}
+        if not told:
+            return
+        known = NearFiles(map(posixpath.normpath, texts))
+        for name, ways in told.items():
+            if is_guide(name):
+                self._of_guides[name] = ways
+            self._add(name, ways, known)
+
+    def _add(self, name: str, ways: Iterable[Way], known: NearFiles) -> None:
+        """Take the files of ways; one that several ways beside each other have is of none."""
+        found: dict[tuple[str, int], set[Way]] = {}
+        for way in ways:
+            for named in way.names:
+                for path in known.meant(posixpath.normpath(name), named):
+                    found.setdefault((path, way.either), set()).add(way)
+        for (path, _), of in found.items():
+            if len(of) == 1:
+                self._of_files.setdefault(path, (name, of.pop()))
+
+    def of_line(self, guide: str, line: int) -> Way | None:
+        """The way that a line of a guide is of."""
+        found = self._of_guides.get(guide, ())
+        return next((way for way in found if way.first <= line <= way.last), None)
+
+    def of_file(self, path: str) -> tuple[str, Way] | None:
+        """The way that a file is of by its normal path, and who says so."""
+        return self._of_files.get(path)
