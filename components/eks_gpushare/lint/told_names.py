@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
 from eks_gpushare.documents.device_plugin import DocumentError, device_plugin_config
 from eks_gpushare.inventory.daemons import daemons
-from eks_gpushare.inventory.edges.drivers import brings_driver, installs
+from eks_gpushare.inventory.edges.drivers import installs, lacks_driver
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import (
     ConfigMap,
@@ -86,7 +86,7 @@ def _named_by(nodes: NodeSet) -> Iterator[tuple[str, str]]:
         if (name := class_named(nodes)) is not None:
             yield "class", name
         yield SERVED
-    if brings_driver(nodes) is False:
+    if lacks_driver(nodes):
         yield DRIVER
 
 
