@@ -75,6 +75,7 @@ _PARTS: Final = frozenset(
         *("app", "apps", "application", "applications", "dcgm", "nvdp", "nfd", "kustomize"),
         *("stages", "stacks", "init", "network", "vpc", "iam", "security", "storage"),
         *("runtime", "runtimes", "serving", "kserve", "d"),
+        *("ansible", "playbook", "playbooks", "roles"),
         *("hami", "kai", "scheduler", "schedulers", "keda", "prometheus", "exporter", "gfd"),
     )
 )
