@@ -42,6 +42,8 @@ NFD: Final = ("discovery", "nfd")
 """What a release of the operator without node feature discovery needs of others."""
 CLUSTER: Final = "cluster"
 """Kind of where applications of Argo CD go."""
+SOME_CLUSTERS: Final = "some clusters"
+"""Kind of sets of applications that choose among several by their labels."""
 DRIVER: Final = ("driver", "operator")
 """What nodes whose image has no driver need."""
 CAPABLE: Final = "nvidia.com/mps.capable=true"
@@ -67,6 +69,8 @@ def names_of(item: Item) -> Iterator[tuple[str, str]]:
             yield "map", name
         if item.chart == DEVICE_PLUGIN and "mps:" in str(at(item.values, "config")):
             yield LABEL, f"label {CAPABLE}"
+    if isinstance(item, Release) and item.source.condition:
+        yield SOME_CLUSTERS, item.source.condition
     if is_without_nfd(item):
         yield NFD
     if isinstance(item, Pointer) and item.kind == "Application":
