@@ -149,6 +149,36 @@ def test_parts_are_told_of_a_driver_and_of_karpenter() -> None:
         assert both.references() == {}
 
 
+UBUNTU = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: ml, region: eu-west-1, version: "1.33"}
+managedNodeGroups:
+  - {name: gpu, instanceType: g6.xlarge, amiFamily: Ubuntu2404, maxSize: 2}
+"""
+TASK = """\
+- name: the operator
+  kubernetes.core.helm:
+    {name: gpu-operator, chart_ref: nvidia/gpu-operator, release_namespace: gpu, values: VALUES}
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "wrong"),
+    [
+        ("'{{ of_gpus }}'", False),
+        ("{mig: {strategy: mixed}}", False),
+        ("{driver: {enabled: false}}", True),
+    ],
+)
+def test_an_operator_in_another_folder_brings_ubuntu_the_driver(
+    run: Run, tmp_path: Path, values: str, *, wrong: bool
+) -> None:
+    files = {"eksctl/ml.yaml": UBUNTU, "site/tasks/main.yml": TASK.replace("VALUES", values)}
+
+    assert ("GPU1262" in in_parts(run, tmp_path, files)) is wrong
+
+
 @pytest.mark.parametrize(("enabled", "wrong"), [("true", False), ("false", True), ("~", False)])
 def test_of_files_that_are_read_together_the_same_is_so(enabled: str, wrong: bool) -> None:
     application = APPLICATION.replace("ENABLED", enabled)

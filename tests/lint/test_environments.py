@@ -141,6 +141,62 @@ def test_an_overlay_is_for_the_root_of_its_name() -> None:
     assert said({**files, "base/pod.yaml": right}) == []
 
 
+MODULE = 'variable "cluster" { type = string }\n' + ROOT.replace('"CLUSTER"', "var.cluster")
+
+
+def of_module(above: str, *names: str) -> dict[str, str]:
+    call = 'module "nodes" {\n  source  = "../../modules/nodes"\n  cluster = "%s"\n}\n'
+    return {f"{above}/{name}/main.tf": call % name for name in names} | {
+        "modules/nodes/main.tf": MODULE
+    }
+
+
+def test_roots_of_one_module_have_a_cluster_each() -> None:
+    files = {**OF_ROOTS, **overlays(overlay(), overlay()), **of_module("live", "one", "two")}
+
+    assert said(files) == [("GPU1111", "error")]
+    assert said({**files, "live/two/main.tf": "locals {}\n"}) == []
+    assert said({**files, "live/old/main.tf": files["live/one/main.tf"]}) == []
+
+
+LABELLED = MODULE.replace("pool =", '"nvidia.com/device-plugin.config" =')
+CONFIGURATIONS = """\
+config:
+  default: one
+  map:
+    one: "version: v1"
+    three: "version: v1"
+"""
+RELEASE = """\
+plugin:
+\thelm --kube-context ml-$(ENV) upgrade --install plugin nvidia-device-plugin --version 0.18.0 \\
+\t  --repo https://nvidia.github.io/k8s-device-plugin -f helm/plugin/values.yaml
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "wrong"),
+    [
+        ({}, ["two"]),
+        ({"Makefile": RELEASE}, ["two"]),
+        ({"helm/plugin/values.yaml": CONFIGURATIONS.replace("three", "two")}, []),
+        ({"environments/two/plugin/values.yaml": CONFIGURATIONS.replace("three", "two")}, []),
+    ],
+)
+def test_what_is_of_no_environment_is_of_each_root_of_a_module(
+    more: dict[str, str], wrong: list[str]
+) -> None:
+    files = {
+        "helm/plugin/values.yaml": CONFIGURATIONS,
+        **of_module("environments", "one", "two"),
+        "modules/nodes/main.tf": LABELLED,
+        **more,
+    }
+
+    found = [one.message for one in every(files.items()) if one.code == "GPU1122"]
+    assert [each.rpartition(" ")[2].rstrip(".") for each in found if "environment" in each] == wrong
+
+
 @pytest.mark.parametrize(
     "files",
     [
@@ -309,6 +365,19 @@ def once(*files: str, **more: str) -> dict[tuple[str, str], frozenset[str]]:
     found |= {("object", f"Pod {file}"): frozenset((file,)) for file in files}
     spaces = {("namespace of pods", space): frozenset((file,)) for space, file in more.items()}
     return found | spaces
+
+
+def test_a_root_makes_nodes_by_a_module_and_a_kustomization_by_a_base() -> None:
+    module = "modules/nodes/main.tf"
+    found = {("nodes", "managed"): frozenset((module,))}
+    for name, is_told in (("main.tf", True), ("kustomization.yaml", False)):
+        builds = frozenset(f"envs/{each}/{name}" for each in ("one", "two"))
+        for key, others in (
+            (("build", f"what {module} becomes"), is_told),
+            (("build", "a"), False),
+        ):
+            expected = {"envs/one", "envs/two"} if others else set()
+            assert environments(found | {key: builds}) == expected
 
 
 def test_environments_are_apart_by_their_namespaces() -> None:

@@ -191,6 +191,15 @@ def may_label_itself(nodes: NodeSet) -> bool:
     return may_be_new and nodes.ami is not UNKNOWN and bool(_MAY_BE_AL2023.match(nodes.ami))
 
 
+def declared_nodes(inventory: Inventory, cluster: str) -> list[NodeKind]:
+    """One kind of each declaration of nodes."""
+    found: dict[int, NodeKind] = {}
+    for kind in gpu_nodes(inventory, cluster):
+        if not kind.is_partial:
+            found.setdefault(id(kind.nodes), kind)
+    return list(found.values())
+
+
 def without_operands(nodes: NodeSet) -> bool | None:
     """Whether a label keeps what the GPU Operator installs away; None where it is not known."""
     given = UNKNOWN if nodes.labels is UNKNOWN else text(nodes.labels.get(OPERANDS_LABEL))

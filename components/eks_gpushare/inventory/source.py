@@ -49,8 +49,14 @@ class Source:
         """Whether it is there on a condition alone that is not known."""
         return bool(getattr(self.document, "is_optional", False))
 
-    def optional(self) -> Source:
+    @property
+    def condition(self) -> str | None:
+        """What it is there on: empty if it is there anyway, None if that is not known."""
+        return (getattr(self.document, "condition", "") or None) if self.is_optional else ""
+
+    def optional(self, condition: str | None = None) -> Source:
         """The same, of a document that is there on a condition; of none, itself."""
         if not hasattr(self.document, "is_optional"):
             return self
-        return replace(self, document=replace(self.document, is_optional=True))
+        told = replace(self.document, is_optional=True, condition=condition or "")
+        return replace(self, document=told)

@@ -36,7 +36,9 @@ from eks_gpushare.manifests.texts import read_texts
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.lint.shell.helm import Installed
+    from eks_gpushare.manifests.document import Document
     from eks_gpushare.manifests.files import GivenFile
 
 _MOST: Final = 50
@@ -231,8 +233,9 @@ def _of_sets(file: GivenFile) -> Iterator[_ReleaseFiles]:
     """What applications of a set install by its parameters, with files of another source each."""
     if "valueFiles" not in file.text or "ApplicationSet" not in file.text or is_guide(file.name):
         return
-    for document in read_texts(file.text, file.name).documents:
-        for made in applications_of(document) if is_set(document.value) else ():
+    for document in filter(_is_of_set, read_texts(file.text, file.name).documents):
+        yield from _of_whole_set(document)
+        for made in applications_of(document):
             for place, source in sources_of(at(made.value, *TEMPLATE)):
                 listed = items(at(source, "helm", "valueFiles"))
                 files = [found[1] for each in listed if (found := _OF_TOP.fullmatch(str(each)))]
@@ -242,6 +245,26 @@ def _of_sets(file: GivenFile) -> Iterator[_ReleaseFiles]:
                     called = str(name_of(made, place))
                     paths = tuple(map(posixpath.normpath, files))
                     yield _ReleaseFiles(chart, called, version, paths, is_all=True, of_top=True)
+
+
+def _is_of_set(document: Document) -> bool:
+    return is_set(document.value)
+
+
+def _of_whole_set(document: Document) -> Iterator[_ReleaseFiles]:
+    """What all applications of a set install, with files that none of their parameters is in."""
+    if at(document.value, "spec", "templatePatch"):
+        return
+    for place, source in sources_of(at(document.value, *TEMPLATE)):
+        above: FieldPath = (*TEMPLATE, *place, "helm", "valueFiles")
+        count = len(items(at(source, "helm", "valueFiles")))
+        told = [document.raw((*above, index)) or "" for index in range(count)]
+        files = [found[1] for each in told if (found := _OF_TOP.fullmatch(each))]
+        chart, version = chart_named(at(source, "chart")), at(source, "targetRevision")
+        if chart and len(files) == count > 0 and not any("{{" in each for each in files):
+            version = version if isinstance(version, str) else ""
+            paths = tuple(map(posixpath.normpath, files))
+            yield _ReleaseFiles(chart, "", version, paths, is_all=True, of_top=True)
 
 
 def manifests_named_by(file: GivenFile) -> Iterator[str]:

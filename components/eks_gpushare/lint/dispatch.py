@@ -14,6 +14,7 @@ from eks_gpushare.lint.application_values import (
 from eks_gpushare.lint.beside import beside, named_values
 from eks_gpushare.lint.given_variables import judge_given
 from eks_gpushare.lint.named_folders import of_files
+from eks_gpushare.lint.playbooks import Playbooks
 from eks_gpushare.lint.reading import Reading
 from eks_gpushare.lint.rendered_charts import rendered_charts
 from eks_gpushare.lint.report import FileReport, Placed
@@ -74,6 +75,7 @@ def read_files(
         charted=rendered_charts(files),
         folders=folders,
         spaces=spaces,
+        playbooks=Playbooks(files),
     )
     kustomizations.build_in(each for named in folders.values() for each in named)
     for given in files:

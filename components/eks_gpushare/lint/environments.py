@@ -16,7 +16,9 @@ from eks_gpushare.lint.one_cluster import (
     BUILT,
     ENVIRONMENTS,
     HOLD_ENVIRONMENTS,
+    NODES,
     SPACE,
+    becomes,
     is_of_cluster,
     is_one_cluster,
     whole_of,
@@ -47,7 +49,8 @@ def environments(once: Once) -> frozenset[str]:
         return frozenset()
     own = [_kept(once, folders, [{name}]) for name in names]
     has_one_for_all = _has_cluster(_kept(once, folders, [set()])) and _have_spaces(own)
-    if not (has_one_for_all or all(map(_has_cluster, own))):
+    made = _makes(once)
+    if not (has_one_for_all or all(_has_cluster(each) or _makes_one(each, made) for each in own)):
         return frozenset()
     parts = (_without_names(_kept(once, folders, [{name}, set()]), folders) for name in names)
     return folders if all(map(is_one_cluster, parts)) else frozenset()
@@ -119,6 +122,17 @@ def _moved(file: str, folders: frozenset[str]) -> str:
 
 def _has_cluster(once: Once) -> bool:
     return any(is_of_cluster(kind) for kind, _ in once)
+
+
+def _makes(once: Once) -> frozenset[tuple[str, str]]:
+    """What roots build of files that make nodes, such as those of a module that several call."""
+    nodes = frozenset[str]().union(*(files for (kind, _), files in once.items() if kind == NODES))
+    return frozenset((BUILT, becomes(file)) for file in nodes)
+
+
+def _makes_one(own: Once, made: frozenset[tuple[str, str]]) -> bool:
+    """Whether a root of an environment makes its nodes by a module that lies elsewhere."""
+    return any(posixpath.basename(file) == "main.tf" for key in made for file in own.get(key, ()))
 
 
 def _have_spaces(own: Iterable[Once]) -> bool:

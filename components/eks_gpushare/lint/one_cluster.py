@@ -75,6 +75,7 @@ _PARTS: Final = frozenset(
         *("app", "apps", "application", "applications", "dcgm", "nvdp", "nfd", "kustomize"),
         *("stages", "stacks", "init", "network", "vpc", "iam", "security", "storage"),
         *("runtime", "runtimes", "serving", "kserve", "d"),
+        *("ansible", "playbook", "playbooks", "roles"),
         *("hami", "kai", "scheduler", "schedulers", "keda", "prometheus", "exporter", "gfd"),
     )
 )
@@ -107,7 +108,8 @@ _OTHERWISE: Final = frozenset(
 _OF_USE: Final = EXAMPLES | {"template", "templates"}
 """Those that may hold pods to try a cluster with, and nothing that it is made of."""
 BUILT: Final = "build"
-_NODES: Final = ("nodes", BUILT)
+NODES: Final = "nodes"
+_NODES: Final = (NODES, BUILT)
 """Kinds of what may make nodes: of a kustomization or a root it is not told which it has."""
 _OF_THE_PAST: Final = frozenset(("old", "archive", "archived", "deprecated", "legacy", "attic"))
 """Folders beside all others of what is kept and no longer applied. Who applies `apps/` may apply
@@ -155,7 +157,7 @@ def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
             # Two that build on one file are two ways of it. A Terraform root is a folder.
             build = posixpath.normpath(document.build)
             whole = build if build.endswith(_FILES) else posixpath.join(build, "main.tf")
-            yield (BUILT, f"what {file} becomes"), whole
+            yield (BUILT, becomes(file)), whole
         # A root has the pools that it makes by a module which others call too.
         of_root = getattr(item, "kind", "") == GKE_POOL
         for key in _keys(item):
@@ -166,10 +168,15 @@ def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
             yield from (((_ASKED, request.resource), file) for request in requests_of(item))
 
 
+def becomes(file: str) -> str:
+    """The name of what a kustomization or a root makes of a file."""
+    return f"what {file} becomes"
+
+
 def _keys(item: Item) -> Iterator[tuple[str, str]]:
     if isinstance(item, NodeSet) and item.provisioner != "byHand":
         # Auto Mode has a Karpenter of its own: another beside it is another cluster's, or way.
-        yield "nodes", "karpenter" if item.provisioner == "autoMode" else item.provisioner
+        yield NODES, "karpenter" if item.provisioner == "autoMode" else item.provisioner
     elif isinstance(item, NodeSet) and item.name is not UNKNOWN:
         yield "object", f"Node {item.name}"
     elif isinstance(item, Release) and (chart := named_among(CHARTS, item.chart)):
@@ -199,7 +206,7 @@ def _keys_of_pointer(item: Pointer) -> Iterator[tuple[str, str]]:
     elif item.kind == POD_IDENTITY:
         yield _LESSER, f"association {item.namespace} {item.name}"
     elif item.kind == GKE_POOL:
-        yield "nodes", "gke"
+        yield NODES, "gke"
     elif item.kind == RESERVATION:
         yield _LESSER, f"reservation {item.name}"
 

@@ -12,6 +12,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.lint.ansible_variables import has_tasks, is_of_ansible
 from eks_gpushare.lint.beside import (
     manifests_named_by,
     values_named_by,
@@ -69,6 +70,9 @@ class Links:
         self._ways: dict[str, set[str]] = {}
         """Files and folders that a guide or a script says are one or the other."""
         self._kustomizations: list[str] = []
+        self._tasks: list[str] = []
+        """Files of Ansible of whose tasks others of `_of_ansible` may say something."""
+        self._of_ansible: list[str] = []
 
     def look_at(self, file: GivenFile) -> None:
         """Note what a file names, and nothing else of it."""
@@ -80,6 +84,8 @@ class Links:
             documents = read_texts(file.text, file.name).documents
             self._named[path] = [each for one in documents for each in _paths(path, one.value)]
         self._look_at_applications(path, file)
+        self._tasks += (path,) if has_tasks(file) else ()
+        self._of_ansible += (path,) if is_of_ansible(file) else ()
         folder = posixpath.dirname(path)
         for each in values_named_by(file):
             paths = posixpath.normpath(posixpath.join(folder, each)), posixpath.normpath(each)
@@ -137,6 +143,7 @@ class Links:
                 joined.join((file, beside.setdefault(path, file)))
         self._join_applications(joined, below)
         self._join_ways(joined)
+        joined.join((*self._tasks, *self._of_ansible) if self._tasks else ())
         return joined.groups()
 
     def _join_applications(self, joined: Joined, below: _Below) -> None:

@@ -19,6 +19,7 @@ from eks_gpushare.lint.judging import Scoped, in_all_builds
 from eks_gpushare.lint.left_out import left_out
 from eks_gpushare.lint.named_folders import Spaces
 from eks_gpushare.lint.node_classes import class_of
+from eks_gpushare.lint.playbooks import Playbooks
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
 from eks_gpushare.lint.readers.texts import TEXT_READERS
 from eks_gpushare.lint.references import as_applied, naming
@@ -100,6 +101,7 @@ class Reading:
     """Folders that applications of a file name, by its normal path."""
     spaces: Spaces = field(default_factory=lambda: Spaces({}, ()))
     """The namespaces that these give to objects."""
+    playbooks: Playbooks = field(default_factory=Playbooks)
     documents: int = 0
     read: int = 0
     """Keys and values of the files together."""
@@ -138,7 +140,7 @@ class Reading:
             file.found.append(Placed(unreadable(given.problem), None))
         elif given.note:
             file.found.append(Placed(not_read(given.note), None))
-        elif not self._text(file, given.text) and not file.found:
+        elif not (self._text(file, given.text) or file.found or given.name in self.playbooks.files):
             what = "It holds nothing" if not given.text.strip() else NO_KIND
             file.found.append(Placed(not_read(what), None))
 
@@ -194,7 +196,7 @@ class Reading:
                 self._document(file, inner, 1)
             return True
         built = [
-            self.spaces.given(built)
+            self.spaces.given(self.playbooks.given(built))
             for document in texts.documents
             for built in self.kustomizations.built(document)
         ]
@@ -373,17 +375,15 @@ class Reading:
             day: What the last days of comments that let findings be are compared with. Default:
                 today.
         """
-        day = day or today()
         self._say_what_is_beyond()
-        return tuple(file.report(day) for file in self.files.values())
+        return tuple(file.report(day or today()) for file in self.files.values())
 
     def _say_what_is_beyond(self) -> None:
         """One finding for all files that are not read."""
-        if not self.beyond:
-            return
-        found = beyond(len(self.beyond), _MOST_ITEMS)
-        self.files[self.beyond[0]].found.append(Placed(found, None))
-        self.beyond.clear()
+        if self.beyond:
+            found = beyond(len(self.beyond), _MOST_ITEMS)
+            self.files[self.beyond[0]].found.append(Placed(found, None))
+            self.beyond.clear()
 
 
 def _edits(judgement: Judgement, document: Document) -> tuple[Edit, ...]:

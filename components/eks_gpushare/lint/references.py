@@ -33,6 +33,7 @@ from eks_gpushare.lint.told_names import (
     NODES_OF,
     SERVED,
     SHARED,
+    SOME_CLUSTERS,
     file_of,
     given_by,
     names_of,
@@ -129,7 +130,8 @@ class Naming(NamedTuple):
 
     @property
     def _names_clusters(self) -> bool:
-        return sum(kind == CLUSTER for kind, _ in self.named) > 1
+        kinds = [kind for kind, _ in self.named]
+        return kinds.count(CLUSTER) > 1 or SOME_CLUSTERS in kinds
 
     def references(self) -> dict[str, list[str]]:
         """The files that a file names something of, where only one has it, by its normal path."""

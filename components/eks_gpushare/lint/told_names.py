@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
 from eks_gpushare.documents.device_plugin import DocumentError, device_plugin_config
 from eks_gpushare.inventory.daemons import daemons
-from eks_gpushare.inventory.edges.drivers import brings_driver, installs
+from eks_gpushare.inventory.edges.drivers import installs, lacks_driver
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.items import (
     ConfigMap,
@@ -42,6 +42,8 @@ NFD: Final = ("discovery", "nfd")
 """What a release of the operator without node feature discovery needs of others."""
 CLUSTER: Final = "cluster"
 """Kind of where applications of Argo CD go."""
+SOME_CLUSTERS: Final = "some clusters"
+"""Kind of sets of applications that choose among several by their labels."""
 DRIVER: Final = ("driver", "operator")
 """What nodes whose image has no driver need."""
 CAPABLE: Final = "nvidia.com/mps.capable=true"
@@ -67,6 +69,8 @@ def names_of(item: Item) -> Iterator[tuple[str, str]]:
             yield "map", name
         if item.chart == DEVICE_PLUGIN and "mps:" in str(at(item.values, "config")):
             yield LABEL, f"label {CAPABLE}"
+    if isinstance(item, Release) and item.source.condition:
+        yield SOME_CLUSTERS, item.source.condition
     if is_without_nfd(item):
         yield NFD
     if isinstance(item, Pointer) and item.kind == "Application":
@@ -86,7 +90,7 @@ def _named_by(nodes: NodeSet) -> Iterator[tuple[str, str]]:
         if (name := class_named(nodes)) is not None:
             yield "class", name
         yield SERVED
-    if brings_driver(nodes) is False:
+    if lacks_driver(nodes):
         yield DRIVER
 
 

@@ -165,7 +165,7 @@ def if_installed(values: Release, release: Release) -> Release:
     """Values of a file, which are there on the condition on which a release of them is."""
     if not release.source.is_optional:
         return values
-    return replace(values, source=values.source.optional())
+    return replace(values, source=values.source.optional(release.source.condition))
 
 
 def _installed(values: Release, release: Release) -> Release:

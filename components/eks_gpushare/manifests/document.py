@@ -67,6 +67,8 @@ class Document:
     What is wrong within it is so by itself; nothing else follows from it. Empty of any other."""
     is_optional: bool = False
     """Whether it is there on a condition alone that is not known: two such need not be at once."""
+    condition: str = ""
+    """That condition, where it can be told from others: two on the same one are there at once."""
 
     def raw(self, path: FieldPath) -> str | None:
         """The text of a value as it is written, whatever a template makes of it."""

@@ -113,6 +113,13 @@ def brings_driver(nodes: NodeSet) -> bool | None:
     return True if by_type else None
 
 
+def lacks_driver(nodes: NodeSet) -> bool:
+    """Whether the image of nodes with GPUs has no driver, whatever they boot with."""
+    return brings_driver(nodes) is False or (
+        nodes.ami is not UNKNOWN and bool(_PLAIN.fullmatch(nodes.ami))
+    )
+
+
 def installs(release: Release, part: str) -> bool | None:
     """Whether the operator installs the driver or the toolkit: it does unless it is told."""
     given: Any = at(release.values, part, "enabled")

@@ -15,7 +15,7 @@ from eks_gpushare.inventory.daemons import Daemon, daemons
 from eks_gpushare.inventory.items import REMOVED, DeviceClaim, Pointer, Release, Workload
 from eks_gpushare.inventory.matching import is_tolerated, never_meet
 from eks_gpushare.inventory.node_agent import engine_tolerations
-from eks_gpushare.inventory.nodes import NodeKind, gpu_nodes, unseen_nodes, without_operands
+from eks_gpushare.inventory.nodes import NodeKind, declared_nodes, unseen_nodes, without_operands
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.scheduling import keeping_off, landing, lasting
@@ -46,7 +46,7 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
     """Device plugins of charts and manifests, of the operating system, and DRA drivers."""
     for cluster in inventory.clusters():
         every = _plugins(inventory, cluster)
-        drivers = [r for r in inventory.of(Release, cluster) if gives_gpus(r) and _is_sure(r)]
+        drivers = _drivers(inventory, cluster)
         declared = declared_nodes(inventory, cluster)
         if not declared:
             yield from _anywhere(every)
@@ -64,26 +64,29 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
                 yield from _both(driver, here[0], kind)
 
 
-def _plugins(inventory: Inventory, cluster: str) -> list[Daemon]:
+@edge(TWO_PLUGINS, PLUGIN_AND_DRA)
+def on_one_condition(inventory: Inventory) -> Iterator[Judgement]:
+    """The same of what is there on a condition that is not known, and both are there on."""
+    for cluster in inventory.clusters():
+        conditions = {each.source.condition for each in inventory.of(Release, cluster)}
+        for condition in sorted(filter(None, conditions)):
+            every = _plugins(inventory, cluster, condition)
+            yield from _beside_operator(every)
+            yield from _beside_driver(_drivers(inventory, cluster, condition), every)
+
+
+def _drivers(inventory: Inventory, cluster: str, condition: str = "") -> list[Release]:
+    releases = inventory.of(Release, cluster)
+    return [each for each in releases if gives_gpus(each) and each.source.condition == condition]
+
+
+def _plugins(inventory: Inventory, cluster: str, condition: str = "") -> list[Daemon]:
     """Those that no script takes away; all of them where all are, as by one that clears up."""
     plugins = [each for each in daemons(inventory, cluster) if each.role == "plugin"]
-    sure = [each for each in plugins if each.is_on is not None and _is_sure(each.item)]
+    plugins = [each for each in plugins if each.item.source.condition == condition]
+    sure = [each for each in plugins if each.is_on is not None]
     gone = {each.name for each in inventory.of(Pointer) if each.kind == REMOVED}
     return [each for each in sure if each.item.name not in gone] or sure
-
-
-def _is_sure(item: Item) -> bool:
-    """Whether it is there on no condition that is not known: of two such one may be the other's."""
-    return not item.source.is_optional
-
-
-def declared_nodes(inventory: Inventory, cluster: str) -> list[NodeKind]:
-    """One kind of each declaration of nodes."""
-    found: dict[int, NodeKind] = {}
-    for kind in gpu_nodes(inventory, cluster):
-        if not kind.is_partial:
-            found.setdefault(id(kind.nodes), kind)
-    return list(found.values())
 
 
 def is_there(daemon: Daemon, kind: NodeKind, *, given: bool = True) -> bool:
@@ -281,7 +284,6 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
         found: list[tuple[Item, str]] = [
             (release, what)
             for release in _of_one_operator(inventory.of(Release, cluster))
-            if _is_sure(release)
             for what in _engines_of(release, kinds)
         ]
         found += [
@@ -299,7 +301,8 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
         meeting = (
             pair
             for pair in combinations(found, 2)
-            if not never_meet(*(getattr(item, "spec", None) for item, _ in pair))
+            if _are_at_once(*(item.source.condition for item, _ in pair))
+            and not never_meet(*(getattr(item, "spec", None) for item, _ in pair))
         )
         pair = next(meeting, None)
         if pair is None or (not kinds and inventory.complete):
@@ -314,6 +317,10 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
             f"Switch one of them off, or let the exporter use the other's by {REMOTE_ENGINE}.",
             None if kinds or inventory.complete else _as_certain(one, other),
         )
+
+
+def _are_at_once(one: str | None, other: str | None) -> bool:
+    return one is not None and one == other  # of two conditions one may be the other's
 
 
 def _of_one_operator(releases: Sequence[Release]) -> Iterator[Release]:

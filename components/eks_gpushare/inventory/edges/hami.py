@@ -14,12 +14,12 @@ from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.edges.daemonsets import NO_PLUGIN
 from eks_gpushare.inventory.edges.engines import (
     TWO_PLUGINS,
-    declared_nodes,
     is_applied,
     is_there,
     keeps_to_some,
 )
 from eks_gpushare.inventory.items import Release
+from eks_gpushare.inventory.nodes import declared_nodes
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge

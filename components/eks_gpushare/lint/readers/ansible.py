@@ -32,12 +32,12 @@ _OBJECTS: Final = (
     *("kubernetes.core.k8s", "community.kubernetes.k8s", "community.okd.k8s"),
     *("redhat.openshift.k8s", "k8s"),
 )
-_WITHIN: Final = ("tasks", "pre_tasks", "post_tasks", "handlers", "block", "rescue", "always")
-_MAY_BE: Final = ("when", "loop", "with_items", "with_dict", "with_fileglob", "until")
+WITHIN: Final = ("tasks", "pre_tasks", "post_tasks", "handlers", "block", "rescue", "always")
+MAY_BE: Final = ("when", "loop", "with_items", "with_dict", "with_fileglob", "until")
 """By which it is not told whether a task is done, or how often."""
 _VALUES: Final = ("values", "release_values")
 _DEFINITIONS: Final = ("definition", "resource_definition", "inline")
-_OF_A_CLUSTER: Final = ("context", "kubeconfig", "host")
+OF_A_CLUSTER: Final = ("context", "kubeconfig", "host")
 """Arguments that say which cluster a task is for, by a template perhaps another each time."""
 _MOST: Final = 2_000
 _DEEPEST: Final = 6
@@ -98,12 +98,12 @@ def _tasks(
     for index, each in list(mappings(value))[:_MOST]:
         place = (*above, index)
         known = {**variables, **dict(pairs(each.get("vars")))}
-        unsure = [key for key in _MAY_BE if key in each]
+        unsure = [key for key in MAY_BE if key in each]
         loop = (*place, unsure[0]) if len(unsure) == 1 and unsure[0] in LOOPS and sure else ()
         for module in (*_CHARTS, *_OBJECTS):
             if isinstance(given := each.get(module), dict):
                 yield _Task(module, (*place, module), given, sure and not unsure, loop, known)
-        for key in _WITHIN:
+        for key in WITHIN:
             is_main = key not in ("rescue", "handlers")
             once = sure and not unsure and is_main
             yield from _tasks(each.get(key), (*place, key), sure=once, variables=known)
@@ -113,7 +113,7 @@ def _each_time(document: Document, tasks: Iterable[_Task]) -> Iterator[_Task]:
     """Tasks that make objects, once for each thing that a loop is known to be over."""
     for task in tasks:
         found = items_of(document, task.loop, task.variables) if task.loop else None
-        in_several = any(task.given.get(key) is UNKNOWN for key in _OF_A_CLUSTER)
+        in_several = any(task.given.get(key) is UNKNOWN for key in OF_A_CLUSTER)
         if found is None or task.module not in _OBJECTS or in_several:
             yield task
             continue

@@ -22,7 +22,7 @@ from eks_gpushare.manifests.charts import (
     release,
     within_values,
 )
-from eks_gpushare.manifests.cluster_generators import of_some_clusters
+from eks_gpushare.manifests.cluster_generators import clusters_chosen, of_some_clusters
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.kustomize import is_kustomization
 from eks_gpushare.manifests.readers.lists import is_raw
@@ -177,7 +177,7 @@ def _of_set(
 ) -> Iterator[tuple[Release, list[Document]]]:
     """What all applications of a set install, and what each does by its parameters."""
     if of_some_clusters(value):
-        document = replace(document, is_optional=True)
+        document = replace(document, is_optional=True, condition=clusters_chosen(document))
     yield from _argo(document, value, name, TEMPLATE)
     for made in applications_of(document):
         yield from _argo(made, made.value, text(name_of(made, ())), TEMPLATE)

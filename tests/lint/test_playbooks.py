@@ -1,0 +1,200 @@
+"""What files of Ansible say of each other's tasks: values of variables, roles on conditions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from linted import found
+
+from eks_gpushare.inventory.items import Release
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.dispatch import read_files
+from eks_gpushare.manifests.files import GivenFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    from tests.conftest import Run
+
+TASKS = """\
+- name: the plugin
+  kubernetes.core.helm:
+    name: plugin
+    chart_ref: nvdp/nvidia-device-plugin
+    chart_version: "{{ of_plugin.version }}"
+    release_namespace: gpu
+    kubeconfig: "{{ kubeconfig }}"
+    values: "{{ plugin_values }}"
+"""
+VALUES = """\
+kubeconfig: of-ours
+of_plugin:
+  version: v0.18.0
+  replicas: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+plugin_values:
+  nfd: {enabled: false}
+  config:
+    default: "{{ of_plugin.default }}"
+    map: {none: "version: v1"}
+"""
+PLAY = "- hosts: localhost\n  vars:\n" + "".join(f"    {line}\n" for line in VALUES.splitlines())
+DEFAULTS = "roles/gpu/defaults/main.yml"
+
+
+def plugin(files: dict[str, str], tasks: str = TASKS) -> Any:
+    given = {"roles/gpu/tasks/main.yml": tasks, **files}
+    reading = read_files(GivenFile(*each) for each in given.items())
+    (release,) = (each for each in reading.items if isinstance(each, Release))
+    return release
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {DEFAULTS: VALUES},
+        {"roles/gpu/vars/main.yaml": VALUES},
+        {"inventory/group_vars/all/gpu.yml": VALUES},
+        {"host_vars/localhost.yml": VALUES},
+        {"site.yml": PLAY + "  roles: [gpu]\n"},
+        {DEFAULTS: VALUES, "site.yml": "- hosts: all\n  roles: [gpu]\n"},
+        {DEFAULTS: f"# plugin_values: none\n{VALUES}", "README.md": "    plugin_values: {}\n"},
+        {DEFAULTS: VALUES, "apps/values.yaml": "plugin_values: {}\n"},
+    ],
+)
+def test_what_one_file_alone_gives_is_so(files: dict[str, str]) -> None:
+    release = plugin(files)
+
+    assert release.version == "v0.18.0"
+    assert release.values["nfd"] == {"enabled": False}
+    assert release.values["config"] == {"default": UNKNOWN, "map": {"none": "version: v1"}}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"group_vars/gpu.yml": "plugin_values: {}\n"},
+        {"site.yml": "- hosts: all\n  vars: {plugin_values: {}}\n  roles: [gpu]\n"},
+        {"site.yml": "- hosts: all\n  roles: [{role: gpu, plugin_values: {nfd: {}}}]\n"},
+        {"roles/gpu/tasks/facts.yml": "- set_fact:\n    plugin_values: {}\n"},
+        {"roles/gpu/tasks/facts.yml": "- command: get\n  register: plugin_values\n"},
+        {"roles/gpu/tasks/facts.yml": "- include_vars: {file: a.yml, name: plugin_values}\n"},
+        {"up.sh": "ansible-playbook site.yml -e plugin_values=$VALUES\n"},
+        {DEFAULTS: VALUES.replace("plugin_values", "plugin_value")},
+        {DEFAULTS: VALUES.replace("plugin_values:", "of:\n  plugin_values:")},
+        {DEFAULTS: "plugin_values:\n"},
+        {DEFAULTS: "plugin_values: '{{ plugin_values }}'\n"},
+        {DEFAULTS: "plugin_values: '{{ others | default({}) }}'\n"},
+        {DEFAULTS: "", "values/gpu.yml": VALUES},
+    ],
+)
+def test_what_several_give_or_none_is_not_known(more: dict[str, str]) -> None:
+    assert plugin({DEFAULTS: VALUES, **more}).values is UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("written", "known"),
+    [
+        ("{{ plugin_values }}", True),
+        ("{{- plugin_values -}}", True),
+        ("{{ of_plugin.none }}", False),
+        ("{{ of_plugin.version.none }}", False),
+        ("{{ plugin_values | combine(more) }}", False),
+        ("{{ plugin_values }}{{ more }}", False),
+    ],
+)
+def test_a_name_is_known_that_is_all_of_a_value(written: str, *, known: bool) -> None:
+    values = plugin({DEFAULTS: VALUES}, TASKS.replace("{{ plugin_values }}", written)).values
+
+    assert (values is not UNKNOWN) is known
+
+
+def test_names_within_values_are_known_too() -> None:
+    tasks = TASKS.replace('"{{ plugin_values }}"', "{nfd: '{{ all }}', gfd: '{{ gfd }}'}")
+    values = plugin({DEFAULTS: "all: '{{ of_nfd }}'\nof_nfd: {enabled: true}\n"}, tasks).values
+
+    assert values == {"nfd": {"enabled": True}, "gfd": UNKNOWN}
+
+
+def test_variables_of_another_folder_are_read_with_the_tasks(run: Run, tmp_path: Path) -> None:
+    wrong = VALUES.replace('"{{ of_plugin.default }}"', "shared")
+    for name, text in {
+        "roles/gpu/tasks/main.yml": TASKS,
+        DEFAULTS: wrong,
+        "a/b.yml": "a: 1",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    said = run("lint", "--no-config", str(tmp_path)).out
+
+    assert "error GPU1122 at line 8" in said  # the task
+    assert "defaults/main.yml" not in said
+
+
+MAPS = """\
+- name: the configurations
+  kubernetes.core.k8s:
+    definition:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: sharing, namespace: gpu}
+      data: {none: "version: v1"}
+"""
+NAMING_IT = """\
+- name: the plugin
+  kubernetes.core.helm:
+    name: plugin
+    chart_ref: nvdp/nvidia-device-plugin
+    chart_version: 0.18.0
+    release_namespace: gpu
+    values: {nfd: {enabled: false}, config: {name: sharing, default: shared}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("site", "wrong"),
+    [
+        ("- hosts: all\n  roles: [gpu]\n", True),
+        ("- hosts: all\n  roles: [{role: gpu, tags: x}]\n", True),
+        ("- hosts: all\n  roles: [{role: gpu, when: has_gpus}]\n", False),
+        ("- hosts: all\n  roles: [{name: of.gpu, when: has_gpus}]\n", False),
+        ("- hosts: all\n  roles: [{role: other, when: has_gpus}]\n", True),
+        ("- hosts: all\n  roles: [{role: gpu, when: a}]\n- hosts: b\n  roles: [gpu]\n", True),
+        ("- hosts: all\n  tasks:\n  - include_role: {name: gpu}\n", True),
+        ("- hosts: all\n  tasks:\n  - include_role: {name: gpu}\n    when: has_gpus\n", False),
+        (
+            "- hosts: a\n  tasks: [{when: b, block: [{ansible.builtin.import_role: {name: gpu}}]}]",
+            False,
+        ),
+        ("- hosts: all\n  tasks:\n  - include_tasks: x/plugin.yml\n    when: a\n", False),
+        ("- hosts: all\n  tasks:\n  - import_tasks: {file: plugin.yml}\n    loop: [a]\n", False),
+        ("- hosts: all\n  tasks:\n  - import_tasks: '{{ any }}'\n    when: a\n", True),
+        ("- hosts: all\n  roles: {a: b}\n  tasks: [[], {include_role: []}]\n", True),
+    ],
+)
+def test_of_a_role_on_a_condition_nothing_else_follows(site: str, *, wrong: bool) -> None:
+    tasks = "roles/gpu/tasks"
+    files = [(f"{tasks}/maps.yml", MAPS), (f"{tasks}/plugin.yml", NAMING_IT), ("site.yml", site)]
+
+    assert ("GPU1122" in {each.code for each in found(files) if each.severity != "info"}) is wrong
+
+
+CLUSTER = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: ml, region: eu-west-1, version: "1.33"}
+managedNodeGroups:
+  - {name: gpu, instanceType: g6.xlarge, maxSize: 2}
+"""
+
+
+def test_ansible_s_folder_is_one_of_a_cluster_s_parts() -> None:
+    files = [
+        ("eksctl/ml.yaml", CLUSTER),
+        ("ansible/roles/gpu/tasks/main.yml", TASKS),
+        ("ansible/roles/gpu/defaults/main.yml", VALUES),
+    ]
+
+    assert "GPU1101" in {each.code for each in found(files)}
