@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -177,6 +178,11 @@ def test_two_of_equal_weight_do_not_agree() -> None:
 
     assert codes(*same) == []
     assert "GPU1143" in codes(pool(), RENAMED, overlay(FOUR, OF_TYPE), differing)
+    for unknown in (
+        overlay({SHARED: UNKNOWN}, OF_TYPE, name="b"),
+        replace(differing, weight=UNKNOWN),
+    ):
+        assert "GPU1143" not in codes(pool(), RENAMED, overlay(FOUR, OF_TYPE), unknown)
     elsewhere = overlay({SHARED: "5"}, one(TYPE, "g6.xlarge"), name="b")
     assert codes(pool(), RENAMED, overlay(FOUR, OF_TYPE), elsewhere) == []
 

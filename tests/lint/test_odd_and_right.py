@@ -432,6 +432,22 @@ def test_nodes_with_gpus_may_be_switched_off_or_not_of_aws(
 
 
 @pytest.mark.parametrize(
+    ("kind", "wrong"), [("InferenceEndpointConfig", False), ("InferenceService", True)]
+)
+def test_sagemaker_brings_nodes_for_its_own_pods(kind: str, wrong: bool) -> None:
+    root = CPU_GROUP.replace("GPUS", "false").replace("TYPE", "m5.large").replace("MORE", "")
+    served = f"""\
+apiVersion: inference.sagemaker.aws.amazon.com/v1
+kind: {kind}
+metadata: {{name: chat}}
+spec:
+  worker: {{image: "x:1", resources: {{limits: {{nvidia.com/gpu: 1}}}}}}
+"""
+
+    assert ("GPU1253" in said({"main.tf": root, "served.yaml": served})) is wrong
+
+
+@pytest.mark.parametrize(
     ("label", "wrong"), [("cloud.google.com/gke-accelerator", False), ("example.com/gpu", True)]
 )
 def test_labels_of_another_cloud_are_of_another_cluster(label: str, wrong: bool) -> None:

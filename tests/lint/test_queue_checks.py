@@ -159,6 +159,20 @@ ONLY_GPUS = "nvidia.com/gpu"
         ((queue("cpu"), job().replace("queue-name: team", "queue-name: other")), ""),
         ((queue("cpu"), job().replace("namespace: ml", "namespace: other")), ""),
         ((queue("cpu").replace("clusterQueue: all", "clusterQueue: b"), job()), ""),
+        (
+            (
+                queue("cpu").replace("name: team", "name: $QUEUE"),
+                job().replace("queue-name: team", "queue-name: $TEAM"),
+            ),
+            "",
+        ),
+        (
+            (
+                queue("cpu").replace("name: all", "name: $A").replace("Queue: all", "Queue: $B"),
+                job(),
+            ),
+            "",
+        ),
         ((queue("cpu").replace("kind: ClusterQueue", "kind: Cohort"), job()), ""),
         ((queue("cpu").replace("kind: LocalQueue", "kind: Topology"), job()), ""),
         ((queue("cpu, memory"), job(), configured("{}")), "error"),

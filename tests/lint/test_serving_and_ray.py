@@ -664,6 +664,7 @@ STANDING = ray().replace("{name: demo}", "{namespace: ml, name: demo}")
             (chosen("2", "demo", "$SPACE"), STANDING.replace("namespace: ml", "namespace: $B")),
             False,
         ),
+        ((chosen("2", "$NAME"), STANDING.replace("name: demo", "name: $OTHER")), False),
         ((chosen("2", "demo"), STANDING, STANDING.replace("gpu: 1", "gpu: 2")), False),
         ((chosen("2", "demo"),), False),
         ((entered("2", ray()) + "  clusterSelector: {ray.io/cluster: other}\n",), False),

@@ -241,6 +241,15 @@ VOLUME = "volumes: [{name: a, persistentVolumeClaim: {claimName: data}}]"
         ((group(), EBS.replace("MORE", ""), NAMED), False),
         ((ONE_ZONE, EBS.replace("MORE", ""), OWN.replace("CLASS", "storageClassName: b,")), False),
         ((ONE_ZONE, EBS.replace("MORE", ""), pod(more=VOLUME)), False),
+        (
+            (
+                ONE_ZONE,
+                EBS.replace("MORE", "").replace("name: disks", "name: $DISKS"),
+                CLAIM.replace(": disks", ": $CLASS"),
+                pod(more=VOLUME),
+            ),
+            False,
+        ),
         ((ONE_ZONE, EBS.replace("MORE", ""), CLAIM.replace("data", "b"), pod(more=VOLUME)), False),
         (
             (ONE_ZONE, EBS.replace('"true"', '"no"').replace("MORE", ""), OWN.replace("CLASS", "")),

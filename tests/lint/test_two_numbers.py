@@ -780,6 +780,9 @@ def test_a_role_by_its_whole_name() -> None:
     true = ROLE.replace("  version ", "  node_iam_role_use_name_prefix = true\n  version ")
     assert len(told("GPU1298", {**files, "main.tf": true})) == 1
     assert told("GPU1298", {**files, "main.tf": ROLE.replace("node-role", "other")}) == []
+    unknown = {"main.tf": ROLE.replace("node-role", "${var.role}")}
+    unknown["class.yaml"] = CLASS.replace("node-role", "${ROLE}")
+    assert told("GPU1298", {**files, **unknown}) == []
     assert told("GPU1298", {**files, "main.tf": ROLE.replace("node_iam_role_name", "a")}) == []
 
 

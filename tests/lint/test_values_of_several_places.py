@@ -147,6 +147,7 @@ MIG = "{config: {name: shares}, migStrategy: mixd}"
         FLUX % (BASE, "{gfd: {enabled: true}}"),
         FLUX % (BASE, "{config: {default: any}}"),
         FLUX % (ONE, "{config: {default: any}, gfd: {enabled: true}}"),
+        FLUX % (ONE.replace("config.name", "$WHERE"), "{config: {default: any}}"),
         ARGO % "{config: {default: any}}",
         chart(valuesFile="elsewhere.yaml", valuesInline=INLINE),
     ],
@@ -194,6 +195,21 @@ def test_the_note_says_what_is_known() -> None:
         "Further values come from the ConfigMap base, config.name of the Secret base: nothing is "
         "known of those but config.default, gfd.enabled."
     )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sources"),
+    [
+        ("name: base", "name: $BASE", "config.name of a Secret"),
+        ("config.name", "$WHERE", "the Secret base"),
+    ],
+)
+def test_the_note_guesses_no_names(old: str, new: str, sources: str) -> None:
+    text = FLUX % (ONE.replace(old, new), "{gfd: {enabled: true}}")
+    (report,) = lint_files([GivenFile("release.yaml", text)])
+    (note,) = [each.message for each in report.findings if each.code == "GPU1037"]
+
+    assert note.startswith(f"Further values come from {sources}: ")
 
 
 def test_without_further_values_nothing_is_said() -> None:

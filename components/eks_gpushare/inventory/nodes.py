@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.inventory.bottlerocket import own_plugin
-from eks_gpushare.inventory.items import OTHER_NODES, NodeSet, Pointer
+from eks_gpushare.inventory.items import OTHER_NODES, NodeSet, Pointer, Workload
 from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.type_labels import AUTO_MODE, KARPENTER, facts_of
@@ -51,6 +51,9 @@ OF_CONTROL_PLANES = (
     "node-role.kubernetes.io/control-plane",
     "node-role.kubernetes.io/master",
 )
+_OF_HYPERPOD = frozenset(("HyperPodPyTorchJob", "InferenceEndpointConfig", "JumpStartModel"))
+"""Kinds of SageMaker HyperPod, which gives a cluster nodes of its own:
+https://docs.aws.amazon.com/sagemaker/latest/dg/sagemaker-hyperpod-eks.html."""
 _OF_OTHERS = (
     *(
         "kubernetes.io/",
@@ -222,8 +225,10 @@ def has_gpus(nodes: NodeSet) -> bool:
 
 
 def may_be_others(inventory: Inventory) -> bool:
-    """Whether a cluster may have nodes that are not there now, or not in AWS."""
-    return any(each.kind == OTHER_NODES for each in inventory.of(Pointer))
+    """Whether a cluster may have nodes that are not there now, not in AWS, or of SageMaker."""
+    return any(each.kind == OTHER_NODES for each in inventory.of(Pointer)) or any(
+        each.kind in _OF_HYPERPOD for each in inventory.of(Workload)
+    )
 
 
 def unseen_nodes(inventory: Inventory, cluster: str) -> list[NodeKind]:

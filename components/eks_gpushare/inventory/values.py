@@ -47,6 +47,11 @@ def may_be_same(one: Any, other: Any) -> bool:
     return UNKNOWN in (one, other) or one == other
 
 
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two values are known to be the same: two that are not known may be different ones."""
+    return UNKNOWN not in (one, other) and bool(one == other)
+
+
 def holds(value: Any, *path: str) -> bool:
     """Whether a key is written, be it with null."""
     above = at(value, *path[:-1])

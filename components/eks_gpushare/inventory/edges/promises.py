@@ -204,13 +204,15 @@ def _same_weight(overlays: Sequence[Overlay]) -> Iterator[Problem]:
     earlier = _Earlier()
     for one in overlays:
         for other in earlier.like(one):
-            if UNKNOWN in (one.requirements, other.requirements, one.capacity, other.capacity):
+            known = (one.requirements, one.capacity, one.weight)
+            if UNKNOWN in (*known, other.requirements, other.capacity, other.weight):
                 continue
             if weight_of(one) != weight_of(other) or not _overlap(one, other):
                 continue
             mine, others = (dict(pairs(gpu_part(overlay.capacity))) for overlay in (one, other))
             for name in mine:
-                if name in others and count_of(mine[name]) != count_of(others[name]):
+                counts = {count_of(each.get(name, UNKNOWN)) for each in (mine, others)}
+                if len(counts) > 1 and None not in counts:
                     yield Problem(
                         SAME_WEIGHT,
                         one.source,

@@ -43,13 +43,14 @@ def with_values_from(item: Release, sources: Any) -> Release:
     Its own values go over those. One that is for a single path leaves the rest as it is.
     """
     given = items(sources)
-    if sources is UNKNOWN or not all(at(patch, "targetPath") for patch in given):
+    paths = [at(patch, "targetPath") for patch in given]
+    if sources is UNKNOWN or UNKNOWN in paths or not all(paths):
         return unless_elsewhere(item)
     if not given:
         return item
     below: dict[str, Any] = {}
-    for patch in given:
-        for setting in settings(f"{at(patch, 'targetPath')}=x"):
+    for path in paths:
+        for setting in settings(f"{path}=x"):
             put(below, setting.path, UNKNOWN)
     if not isinstance(item.values, dict):
         return item
@@ -152,9 +153,10 @@ def _argo_places(value: Mapping[str, Any]) -> list[FieldPath]:
 
 
 def _source(given: Any) -> str:
-    called = f"the {at(given, 'kind')} {at(given, 'name')}"
-    path = at(given, "targetPath")
-    return f"{path} of {called}" if path else called
+    kind, name, path = (at(given, key) for key in ("kind", "name", "targetPath"))
+    kind = "resource" if kind is UNKNOWN else kind
+    called = f"the {kind} {name}" if name is not UNKNOWN else f"a {kind}"
+    return f"{path} of {called}" if path and path is not UNKNOWN else called
 
 
 def _told(document: Document, place: FieldPath, sources: str, own: Any) -> Iterator[Problem]:

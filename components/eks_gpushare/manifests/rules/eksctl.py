@@ -137,9 +137,8 @@ def _unknown(
 def _group(
     source: Source, path: FieldPath, group: Mapping[str, Any], kind: str, version: Any
 ) -> Iterator[Judgement]:
-    name = at(group, "name")
     if kind == MANAGED and "instanceType" in group and "instanceTypes" in group:
-        message = f"The node group {name} has both instanceType and instanceTypes."
+        message = f"{_called(group)} has both instanceType and instanceTypes."
         fix = "Keep instanceTypes."
         yield Problem(REFUSED, source, (*path, "instanceType"), message, fix)
     yield from size_rules(source, path, group)
@@ -233,6 +232,12 @@ def _taints(source: Source, path: FieldPath, given: Any) -> Iterator[Judgement]:
             yield Problem(REFUSED, source, place[:-1], message, "Add effect: NoSchedule.")
 
 
+def _called(group: Mapping[str, Any]) -> str:
+    """How a sentence about a node group begins, which may be yet to be named."""
+    name = at(group, "name")
+    return "A node group" if name is UNKNOWN else f"The node group {name}"
+
+
 def _image(
     source: Source, path: FieldPath, group: Mapping[str, Any], version: Any
 ) -> Iterator[Judgement]:
@@ -249,7 +254,7 @@ def _image(
         AMAZON_LINUX_2,
         source,
         (*path, "amiFamily"),
-        f"The node group {at(group, 'name')} starts from Amazon Linux 2.",
+        f"{_called(group)} starts from Amazon Linux 2.",
         "Write AmazonLinux2023 or Bottlerocket.",
     )
 
@@ -266,7 +271,7 @@ def _family(
             NO_DRIVER,
             source,
             (*path, "amiFamily"),
-            f"The node group {at(group, 'name')} has types with GPUs and images of {family}, "
+            f"{_called(group)} has types with GPUs and images of {family}, "
             "which have no NVIDIA driver.",
             "Write AmazonLinux2023 or Bottlerocket, or name an image of your own as ami.",
             # The operator, which may be installed from elsewhere, brings driver and runtime there.
@@ -283,7 +288,7 @@ def _own_image(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Ite
     image, family = at(group, "ami"), at(group, "amiFamily")
     if not isinstance(image, str) or not image.startswith("ami-") or not _has_gpus(group):
         return
-    called = f"The node group {at(group, 'name')} has an image of its own"
+    called = f"{_called(group)} has an image of its own"
     if family is None:
         fix = "Write amiFamily, such as AmazonLinux2023."
         yield Problem(REFUSED, source, (*path, "ami"), f"{called} and no amiFamily.", fix)
@@ -311,7 +316,7 @@ def _own_boot(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Iter
             REFUSED,
             source,
             (*path, _BOOT),
-            f"The node group {at(group, 'name')} is of {DEFAULT_FAMILY}, without bootstrap.sh: "
+            f"{_called(group)} is of {DEFAULT_FAMILY}, without bootstrap.sh: "
             f"eksctl takes a NodeConfig as its {_BOOT}, and this is a script.",
             "Write a NodeConfig of node.eks.aws/v1alpha1, or leave it out: eksctl joins the nodes.",
         )
@@ -346,7 +351,7 @@ def _from_zero(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Ite
                 FROM_ZERO,
                 source,
                 (*path, "labels", key),
-                f"The node group {at(group, 'name')} may be empty, and of its labels nothing tells "
+                f"{_called(group)} may be empty, and of its labels nothing tells "
                 f"an autoscaler of {key}.",
                 f"Add the tag {LABEL_TAGS}{key}, or propagateASGTags: true.",
             )
@@ -355,7 +360,7 @@ def _from_zero(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Ite
             FROM_ZERO,
             source,
             (*path, "minSize"),
-            f"The node group {at(group, 'name')} may be empty, and nothing tells an autoscaler of "
+            f"{_called(group)} may be empty, and nothing tells an autoscaler of "
             f"its {' and '.join(needs)}.",
             "Add propagateASGTags: true.",
         )

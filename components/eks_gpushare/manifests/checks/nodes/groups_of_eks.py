@@ -21,7 +21,7 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, items, text
+from eks_gpushare.inventory.values import at, has_unknown, is_same, items, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.two_numbers import BEYOND_QUOTA, MARKET_REFUSED, ROLE_LACKS
@@ -121,7 +121,7 @@ def roles_by_prefix(inventory: Inventory) -> Iterator[Judgement]:
         for launch in inventory.of(NodeLaunch, role.cluster):
             value = value_of(launch)
             named = at(value, "spec", "role")
-            if at(value, "kind") == "EC2NodeClass" and named == role.name:
+            if at(value, "kind") == "EC2NodeClass" and is_same(named, role.name):
                 yield Problem(
                     ROLE_LACKS,
                     launch.source,

@@ -18,7 +18,7 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import requests_of
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, items, text
+from eks_gpushare.inventory.values import at, has_unknown, is_same, items, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.programs.gpu_containers import GpuContainer, gpu_containers
 from eks_gpushare.manifests.document import Document
@@ -253,7 +253,7 @@ def _entered(job: Pointer, clusters: Iterable[Sequence[_Group]]) -> Iterator[Pro
         for groups in clusters
         for cluster in [next(iter(groups)).workload]
         if (named is None and cluster.source.document is job.source.document)
-        or (named == cluster.name and job.namespace == cluster.namespace != UNKNOWN)
+        or (is_same(named, cluster.name) and is_same(job.namespace, cluster.namespace))
     ]
     most = _most(own[0]) if len(own) == 1 else None
     if most is not None and _is_whole(wanted) and int(str(text(wanted))) > most:

@@ -82,10 +82,14 @@ def in_vain(inventory: Inventory) -> Iterator[Judgement]:
                 NOT_MANAGED,
                 workload.source,
                 path,
-                f"{at_start(workload.source.name)} names the queue {text(named)}, and Kueue's "
+                f"{at_start(workload.source.name)} names {_queue(named)}, and Kueue's "
                 f"configuration lists {', '.join(map(str, listed))}: it does not manage its kind.",
                 f"Add {framework} to integrations.frameworks of Kueue's configuration.",
             )
+
+
+def _queue(named: Any) -> str:
+    return "a queue" if named is UNKNOWN else f"the queue {text(named)}"
 
 
 def _manages(inventory: Inventory, cluster: str, config: Any, space: str) -> bool:

@@ -73,9 +73,10 @@ def _leading(inventory: Inventory, cluster: str) -> Iterator[_Led]:
     pointers = inventory.of(Pointer, cluster)
     local: dict[Any, list[Pointer]] = {}
     for each in pointers:
-        if each.kind == "LocalQueue":
+        if each.kind == "LocalQueue" and each.name is not UNKNOWN:
             local.setdefault(each.name, []).append(each)
-    queues = {str(each.name): each for each in pointers if each.kind == "ClusterQueue"}
+    named = (e for e in pointers if e.kind == "ClusterQueue" and e.name is not UNKNOWN)
+    queues = {str(each.name): each for each in named}
     for workload, requests in gpu_workloads(inventory, cluster):
         _, name = queue_of(workload)
         queue = next(

@@ -13,7 +13,7 @@ from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
-from eks_gpushare.inventory.values import at, has_unknown, items
+from eks_gpushare.inventory.values import at, has_unknown, is_same, items
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.workloads.volumes import ATTACHED, is_default, is_named
 from eks_gpushare.manifests.document import value_of
@@ -64,7 +64,7 @@ def _is_early(storage: Pointer) -> bool:
 
 
 def _is_of(storage: Pointer, named: Any) -> bool:
-    return storage.name == named if named else named is None and is_default(storage)
+    return is_same(storage.name, named) if named else named is None and is_default(storage)
 
 
 def _together(nodes: Sequence[NodeSet]) -> frozenset[str]:
