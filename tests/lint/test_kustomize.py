@@ -12,6 +12,7 @@ import yaml
 
 from eks_gpushare.inventory.edges import EDGES
 from eks_gpushare.inventory.items import ConfigMap
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.dispatch import read_files
 from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.files import GivenFile
@@ -247,6 +248,7 @@ def test_objects_are_those_that_kustomize_builds(case: str, tmp_path: Path) -> N
         ({"op": "add", "path": "/b"}, "add of /b has no value"),
         ({"op": "add", "path": "b", "value": 1}, "b is no JSON pointer; one begins with /"),
         ({"op": "set", "path": "/b", "value": 1}, "set is no operation of a JSON patch"),
+        ({"op": UNKNOWN, "path": "/b"}, "what an operation does is not known"),
         ("x", "an operation is no mapping"),
     ],
 )

@@ -130,6 +130,8 @@ def patched(given: Any, operations: Sequence[Any]) -> Any:
             made = _taken(made, origin) if name == "move" else made
             made = _put(made, path, value, adds=True)
         else:
+            if not isinstance(name, str):
+                raise PatchError("what an operation does is not known")
             raise PatchError(f"{name} is no operation of a JSON patch")
     if not isinstance(made, dict):
         raise PatchError("it leaves no object")

@@ -111,7 +111,7 @@ def asked_for(inventory: Inventory) -> Iterator[Judgement]:
 
 
 def rules_of(inventory: Inventory, cluster: str) -> Iterator[tuple[Item, FieldPath, str, str]]:
-    """What alerts and recorded metrics are made of, with the name of the alert if it is one.
+    """What alerts and recorded metrics are made of, with what an alert is called.
 
     Sources, November 2026: PrometheusRule in
     https://prometheus-operator.dev/docs/api-reference/api/; values.yaml of kube-prometheus-stack.
@@ -138,7 +138,13 @@ def _expressions(given: Any, above: FieldPath) -> Iterator[tuple[FieldPath, str,
             expr = at(rule, "expr")
             if isinstance(expr, str) and not _OR.search(expr):
                 place = (*above, "groups", number, "rules", index, "expr")
-                yield place, _COMMENT.sub("", expr), str(text(at(rule, "alert")))
+                yield place, _COMMENT.sub("", expr), _called(at(rule, "alert"))
+
+
+def _called(alert: Any) -> str:
+    if alert is UNKNOWN:
+        return "an alert"
+    return f"the alert {text(alert)}" if text(alert) else ""
 
 
 @edge(NOT_COUNTERS)

@@ -22,6 +22,7 @@ from eks_gpushare.inventory.nodes import gpu_nodes, may_be_others, unseen_nodes
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.values import at, items, text
+from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.inventory.written_labels import values_written
 from eks_gpushare.manifests.checks.metrics.counters import rules_of
 from eks_gpushare.manifests.rules.scaling import NOT_OF_MIG
@@ -99,7 +100,7 @@ def alerts_beside_mig(inventory: Inventory) -> Iterator[Judgement]:
                     NOT_OF_MIG,
                     item.source,
                     place,
-                    f"The alert {alert} of {item.source.name} is for {found[0]}, and all nodes "
+                    f"{at_start(alert)} of {item.source.name} is for {found[0]}, and all nodes "
                     f"with GPUs have MIG devices, as those of {nodes.name}: it never fires.",
                     _FIX,
                     against=(nodes, ()),
