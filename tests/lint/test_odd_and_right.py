@@ -448,6 +448,21 @@ spec:
 
 
 @pytest.mark.parametrize(
+    ("cluster", "wrong"),
+    [
+        ('resource "awscc_sagemaker_cluster" "hp" { orchestrator = { eks = {} } }', False),
+        ('resource "aws_sagemaker_cluster" "hp" { orchestrator { eks {} } }', False),
+        ('resource "awscc_sagemaker_cluster" "slurm" { cluster_name = "a" }', True),
+    ],
+)
+def test_sagemaker_may_give_a_cluster_nodes(cluster: str, wrong: bool) -> None:
+    root = CPU_GROUP.replace("GPUS", "false").replace("TYPE", "m5.large").replace("MORE", "")
+    pod = ONE_GPU.replace("SELECTS", "restartPolicy: Never")
+
+    assert ("GPU1253" in said({"main.tf": f"{root}{cluster}\n", "pod.yaml": pod})) is wrong
+
+
+@pytest.mark.parametrize(
     ("label", "wrong"), [("cloud.google.com/gke-accelerator", False), ("example.com/gpu", True)]
 )
 def test_labels_of_another_cloud_are_of_another_cluster(label: str, wrong: bool) -> None:
@@ -1158,3 +1173,21 @@ def test_nodes_are_chosen_by_another_value_of_a_label_that_is_put_by_hand(
     found = [each.severity for each in every(files.items()) if each.code == "GPU1062"]
 
     assert found == [severity]
+
+
+@pytest.mark.parametrize(("repository", "told"), [("autoscaler", True), ("stable", False)])
+def test_a_chart_of_a_closed_repository_is_another(repository: str, told: bool) -> None:
+    """Charts that others have led on since have values of other names."""
+    script = f"helm install ca {repository}/cluster-autoscaler --set autoDiscovery.clusterNam=ml\n"
+
+    assert ("GPU1034" in said({"install.sh": script})) is told
+
+
+@pytest.mark.parametrize(
+    ("logged", "severity"), [('"api"', "warning"), ('"api", "audit"', "info"), ("", "warning")]
+)
+def test_who_logs_who_did_what_has_chosen_what_else_to_log(logged: str, severity: str) -> None:
+    root = f'resource "aws_eks_cluster" "a" {{\n  enabled_cluster_log_types = [{logged}]\n}}\n'
+    found = [each for each in every({"main.tf": root}.items()) if each.code == "GPU1089"]
+
+    assert [each.severity for each in found] == [severity]

@@ -36,6 +36,8 @@ _MAKING_NODES: Final = {
     "google_container_cluster": (
         *("enable_autopilot", "cluster_autoscaling", "node_pool", "node_config"),
     ),
+    "aws_sagemaker_cluster": ("orchestrator",),
+    "awscc_sagemaker_cluster": ("orchestrator",),
 }
 """By which a cluster has nodes beside those of its pools and groups."""
 

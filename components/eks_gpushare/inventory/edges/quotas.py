@@ -98,10 +98,15 @@ def _one(
             ABOVE_CAPACITY,
             each.source,
             path,
-            f"{at_start(each.source.name)} allows {count} of {name}, and all nodes have {most} "
-            "when there are as many as there may be.",
+            f"{at_start(each.source.name)} allows {count} of {name}{_there(each)}, and all nodes "
+            f"have {most} when there are as many as there may be.",
             f"Lower it to {most}, or let there be more nodes.",
         )
+
+
+def _there(quota: Quota) -> str:
+    known = quota.kind == "ResourceQuota" and isinstance(quota.namespace, str) and quota.namespace
+    return f" in the namespace {quota.namespace}" if known else ""
 
 
 def _together(

@@ -38,7 +38,7 @@ _OF_INTEREST: Final = (
     *("aws_security_group", "aws_vpc_security_group_"),
     "aws_ec2_tag",
     "azurerm_kubernetes_cluster_node_pool",
-    "google_container_cluster",
+    *("aws_sagemaker_cluster", "awscc_sagemaker_cluster", "google_container_cluster"),
     "google_container_node_pool",
 )
 """What types of resources begin with that have to do with nodes, charts and objects."""

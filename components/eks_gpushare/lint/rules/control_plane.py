@@ -146,4 +146,6 @@ def _logs(source: Source, given: Any, words: _Words) -> Iterator[Judgement]:
             words.logs,
             f"The control plane of {source.name} does not log {', '.join(missing)}.",
             words.log_all,
+            # Who has that has chosen: https://docs.aws.amazon.com/securityhub/latest/userguide/eks-controls.html#eks-8.
+            "info" if "audit" in named else None,
         )

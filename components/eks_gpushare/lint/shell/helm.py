@@ -70,6 +70,9 @@ _CONFIGS: Final[Mapping[tuple[str, ...], dict[str, Any]]] = {
 """Where charts are told the plugin's configurations, and values that do not tell."""
 _ITS_REPOSITORY: Final = re.compile(r"nvdp/(?:\S*/)?k8s-device-plugin")
 """What is written for NVIDIA's plugin by those who take the repository's name for the chart's."""
+_CLOSED: Final = ("stable", "incubator")
+"""Repositories that Helm itself had until November 2020, whose charts others have led on since:
+https://helm.sh/blog/charts-repo-deprecation."""
 _SET: Final = ("set", "set-string", "set-json", "set-file", "set-literal")
 
 
@@ -117,7 +120,7 @@ def helm_release(words: Sequence[Word], said: Said, *, to_file: bool = False) ->
         source=source,
         name=name,
         chart=chart_name(chart),
-        version=UNKNOWN if _is_folder(chart) else "" if version is None else version.value,
+        version=_version(chart, version),
         namespace=namespace,
         values=values if seen else UNKNOWN,
         over={} if seen else values,
@@ -149,6 +152,13 @@ def _where_both_say_so(before: Any, values: Any) -> Any:
             for key, value in values.items()
         }
     return values if before in (values, UNKNOWN) else UNKNOWN
+
+
+def _version(chart: str, given: Word | None) -> Maybe[str]:
+    """Which version of a chart is installed; empty for the newest."""
+    if _is_folder(chart) or chart.partition("/")[0] in _CLOSED:
+        return UNKNOWN
+    return "" if given is None else given.value
 
 
 def _is_folder(chart: str) -> bool:
