@@ -35,12 +35,14 @@ _PLAY: Final = re.compile(r"^(?:-|[ ])[ \t]+hosts:", re.MULTILINE)
 _NAMED: Final = re.compile(
     r"\{\{-?\s*([A-Za-z_][A-Za-z0-9_]*)((?:\.[A-Za-z_][A-Za-z0-9_]*)*)\s*-?\}\}"
 )
+_WHOLE: Final = re.compile(rf"[\"']{_NAMED.pattern}[\"']")
 _COMMENT: Final = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
-_GIVEN: Final = (
-    r"(?<![A-Za-z0-9_.-])(?:{0}[\"']?[ \t]*(?::|=(?!=))"
-    r"|(?:register|loop_var|index_var|name):[ \t]*[\"']?{0}(?![A-Za-z0-9_-]))"
+_KEY: Final = re.compile(r"(?<![A-Za-z0-9_.-])([A-Za-z_][A-Za-z0-9_]*)[\"']?[ \t]*(?::|=(?!=))")
+_TOLD: Final = re.compile(
+    r"(?<![A-Za-z0-9_.-])(?:register|loop_var|index_var|name):[ \t]*[\"']?"
+    r"([A-Za-z_][A-Za-z0-9_]*)(?![A-Za-z0-9_-])"
 )
-"""Where a name is given a value: as a key, to a command, by a task, or asked of who runs it."""
+"""Where a name is given a value: as a key or to a command; by a task, or asked of who runs it."""
 _DEEPEST: Final = 6
 
 
@@ -69,13 +71,18 @@ class Variables:
     """
 
     def __init__(self, files: Iterable[GivenFile]) -> None:
-        self._files = list(files)
+        files = list(files)
+        self._given: dict[str, list[GivenFile]] = {}
+        for each in files:
+            text = _COMMENT.sub("", each.text)
+            for found in (*_KEY.finditer(text), *_TOLD.finditer(text)):
+                self._given.setdefault(found[1], []).append(each)
         self._documents: dict[str, list[Document]] = {}
         self._known: dict[str, tuple[Document, FieldPath] | None] = {}
-        tasks = [each.text for each in self._files if has_tasks(each)]
-        names = {found[1] for each in tasks for found in _NAMED.finditer(each)}
-        found = filter(None, map(self._place, sorted(names)))
-        self.files = frozenset(document.file for document, _ in found)
+        tasks = [each.text for each in files if has_tasks(each)]
+        names = {found[1] for each in tasks for found in _WHOLE.finditer(each)}
+        places = filter(None, map(self._place, sorted(names)))
+        self.files = frozenset(document.file for document, _ in places)
         """Those in which some are that tasks name, as they are called."""
 
     def filled(self, document: Document) -> Document:
@@ -118,11 +125,9 @@ class Variables:
     def _place(self, name: str) -> tuple[Document, FieldPath] | None:
         """Where the one value of a name stands."""
         if name not in self._known:
-            given = re.compile(_GIVEN.format(re.escape(name)))
-            near = [each for each in self._files if name in each.text]
-            times = sum(len(given.findall(_COMMENT.sub("", each.text))) for each in near)
-            places = [found for each in near for found in self._places(each, name)]
-            self._known[name] = places[0] if len(places) == times == 1 else None
+            given = self._given.get(name, [])
+            places = list(self._places(given[0], name)) if len(given) == 1 else []
+            self._known[name] = places[0] if len(places) == 1 else None
         return self._known[name]
 
     def _places(self, file: GivenFile, name: str) -> Iterator[tuple[Document, FieldPath]]:

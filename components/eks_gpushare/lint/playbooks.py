@@ -8,6 +8,7 @@ not: https://docs.ansible.com/ansible/latest/playbook_guide/playbooks_conditiona
 from __future__ import annotations
 
 import posixpath
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _TAKES_IN: Final = ("import_role", "include_role", "import_tasks", "include_tasks", "include")
 _OF_BUILTINS: Final = ("", "ansible.builtin.")
+_MAY_TAKE: Final = re.compile(r"\b(?:roles|import_role|import_tasks|include[a-z_]*)[\"']?:")
 _YAML: Final = (".yaml", ".yml")
 _DEEPEST: Final = 12
 
@@ -49,7 +51,7 @@ class Playbooks:
         """Those with variables that tasks name, as they are called."""
         self._taken: dict[str, set[bool]] = {}
         for each in own if self._has_tasks else ():
-            if each.name.lower().endswith(_YAML):
+            if each.name.lower().endswith(_YAML) and _MAY_TAKE.search(each.text):
                 for document in read_texts(each.text, each.name).documents:
                     for name, is_sure in _taken(document.value, 0, sure=True):
                         self._taken.setdefault(name, set()).add(is_sure)
