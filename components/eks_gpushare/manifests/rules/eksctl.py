@@ -341,7 +341,7 @@ def _from_zero(source: Source, path: FieldPath, group: Mapping[str, Any]) -> Ite
     tags = mapping(at(group, "tags"))
     tagged = any("node-template" in str(key) for key in tags)
     needs = [key for key in ("labels", "taints") if at(group, key)]
-    if whole(at(group, "minSize")) != 0 or at(group, "propagateASGTags") is True:
+    if whole(at(group, "minSize")) != 0 or at(group, "propagateASGTags") in (True, UNKNOWN):
         return
     if whole(at(group, "desiredCapacity")) not in (None, 0, UNKNOWN) and not _is_scaled(group):
         return  # it starts with nodes, and nothing says that somebody takes them away
