@@ -48,7 +48,6 @@ RIGHT: list[dict[str, Any]] = [
     CONFIG,
     merged(CONFIG, identityProviders=[{"type": "oidc", "name": "okta", "issuerURL": "https://o"}]),
     merged(CONFIG, **{f"{OWN}minSize": 0, f"{OWN}propagateASGTags": True, f"{OWN}labels": WAITED}),
-    merged(CONFIG, **{f"{OWN}minSize": 0, f"{OWN}propagateASGTags": "${IT}", f"{OWN}labels": WAITED}),
     merged(CONFIG, **{f"{OWN}minSize": 0, f"{OWN}taints": ...}),
     merged(CONFIG, **{f"{GROUP}amiFamily": "Bottlerocket", f"{GROUP}bottlerocket": {}}),
     merged(CONFIG, **{f"{GROUP}amiFamily": "AmazonLinux2", "metadata__version": "1.32"}),

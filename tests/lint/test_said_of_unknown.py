@@ -58,3 +58,12 @@ def test_two_that_are_not_known_may_be_the_same(
 ) -> None:
     assert is_same(one, other) is same
     assert may_be_same(one, other) is may_be
+
+
+@pytest.mark.parametrize(("switch", "told"), [("true", False), ("${ON}", False), ("false", True)])
+def test_a_switch_that_is_yet_to_be_filled_in_may_be_on(switch: str, told: bool) -> None:
+    (path,) = lint_pages.files_of("GPU1073", "good")
+    text = path.read_text(encoding="utf-8").replace("ASGTags: true", f"ASGTags: {switch}")
+    (report,) = lint_files([GivenFile("cluster.yaml", text)])
+
+    assert ("GPU1073" in {each.code for each in report.findings}) is told
