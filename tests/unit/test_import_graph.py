@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.unit.test_house_rules import statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,7 +36,7 @@ def modules() -> dict[Parts, str]:
 
 def imported(source: str, known: Mapping[Parts, str]) -> Iterator[Parts]:
     """The known modules that a module imports, wherever in it."""
-    for node in ast.walk(ast.parse(source)):
+    for node in statements(source):
         if isinstance(node, ast.Import):
             names = [tuple(alias.name.split(".")) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
