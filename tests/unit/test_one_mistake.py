@@ -129,8 +129,8 @@ def example_given(rule: str) -> dict[str, Any]:
     """The environment of a rule's example that is right."""
     right = finding_examples.example(rule).right
     if right.whole:
-        return dict(yaml.safe_load(right.text)["config"][ENVIRONMENT_KEY])
-    return merge_values(finding_examples.base(), yaml.safe_load(right.text))
+        return dict(yaml.load(right.text, yaml.CSafeLoader)["config"][ENVIRONMENT_KEY])
+    return merge_values(finding_examples.base(), yaml.load(right.text, yaml.CSafeLoader))
 
 
 def told(lines: list[str]) -> str:
