@@ -114,14 +114,22 @@ def sampled(values: Sequence[object], every: int) -> list[Any]:
     ]
 
 
+PAGES = (
+    *("tests/lint/test_corpus.", "tests/lint/test_lint_examples.", "tests/lint/test_public_rep"),
+    *("tests/unit/test_generated_docs.", "tests/unit/test_links."),
+)
+"""What looks at the same pages, and at what lint finds of the same files."""
 TOGETHER = {
     "tests/lab/walkthroughs/test_walkthrough_mig": "changes of nodes",
     "tests/lab/walkthroughs/test_walkthrough_live_changes": "changes of nodes",
     "tests/lab/walkthroughs/": "walkthroughs",
     "tests/lab/": "lab",
     "tests/aws/": "account",
+    **dict.fromkeys(PAGES, "pages"),
+    **dict.fromkeys(("tests/unit/test_house_rules.", "tests/unit/test_import_graph."), "sources"),
 }
-"""Whose tests share a control plane or an account: one process has all of them."""
+"""Whose tests share a control plane, an account or what took seconds to make: one process has all
+of them."""
 BEGUN_WITH = ("changes of nodes", "walkthroughs")
 """What waits more than it works. In two parts, so that no process is left with it when the others
 have ended; all else of the lab comes in its turn, so that some process always has work."""
@@ -238,6 +246,14 @@ class Ran:
     def json(self) -> Any:
         """Standard output, all of it, as one JSON document."""
         return json.loads(self.out)
+
+
+@pytest.fixture(scope="session")
+def written_pages() -> dict[Path, str]:
+    """The pages of the documentation that come from the code, by their paths."""
+    import make_pages
+
+    return make_pages.generated()
 
 
 class Promtool:

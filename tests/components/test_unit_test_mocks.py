@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -10,7 +12,7 @@ import pytest
 from tests.conftest import sampled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 POOL = (
     '{"instance_types": ["g6.2xlarge"], "sharing": {"mode": "timeSlicing", "replicas": 2}, "efa": '
@@ -44,7 +46,8 @@ COMPONENTS = {
         f'"tenants": {TENANTS}}})'
     ),
 }
-LEAST = """
+LEAST, OURS = "least", "ours"
+LEAST_MOCKS = """\
 class Mocks(pulumi.runtime.Mocks):
     def new_resource(self, args):
         return [f"{args.name}_id", args.inputs]
@@ -52,7 +55,6 @@ class Mocks(pulumi.runtime.Mocks):
     def call(self, args):
         return {}
 """
-OURS = "from eks_gpushare.testing import Mocks"
 TESTS = """\
 import json
 import os
@@ -60,13 +62,18 @@ import sys
 import traceback
 
 import pulumi
-%s
 import eks_gpushare
 from eks_gpushare import *
 
+%s
 
-def tested(component):
-    mocks = Mocks()
+def tested(kind, component):
+    if kind == "ours":
+        import eks_gpushare.testing
+
+        mocks = eks_gpushare.testing.Mocks()
+    else:
+        mocks = Mocks()
     pulumi.runtime.set_mocks(mocks, preview=False)
 
     @pulumi.runtime.test
@@ -83,12 +90,12 @@ def tested(component):
     return [known, [(each.type, each.name) for each in getattr(mocks, "resources", ())]]
 
 
-for name, component in json.loads(sys.argv[1]).items():
+for asked in iter(sys.stdin.readline, ""):
     if not os.fork():
         try:
-            print(json.dumps([name, *tested(component)]), flush=True)
+            print(json.dumps(tested(*json.loads(asked))), flush=True)
         except BaseException:
-            print(json.dumps([name, traceback.format_exc()]), flush=True)
+            print(json.dumps([traceback.format_exc()]), flush=True)
         os._exit(0)
     os.wait()
 """
@@ -97,34 +104,30 @@ Outcome = tuple[dict[str, Any], list[list[str]]]
 
 
 @pytest.fixture(scope="module")
-def unit_test() -> Callable[[str, str], Outcome]:
+def unit_test() -> Iterator[Callable[[str, str], Outcome]]:
     """Run a test as its user does, in a process of its own: mocks are the process's.
 
-    The SDKs are imported once for each sort of mocks, and the process is forked for each component.
+    The SDKs are imported once, and the process is forked for each component that is asked for.
     """
-    import functools
-    import json
+    command = (sys.executable, "-W", "error::RuntimeWarning", "-c", TESTS % LEAST_MOCKS)
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        asking, answers = process.stdin, process.stdout
 
-    @functools.cache
-    def all_with(mocks: str) -> dict[str, list[Any]]:
-        done = subprocess.run(
-            [
-                *(sys.executable, "-W", "error::RuntimeWarning", "-c"),
-                *(TESTS % mocks, json.dumps(COMPONENTS)),
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return {name: rest for name, *rest in map(json.loads, done.stdout.splitlines())}
+        @functools.cache
+        def run(mocks: str, component: str) -> Outcome:
+            asking.write(json.dumps([mocks, COMPONENTS[component]]) + "\n")
+            asking.flush()
+            outcome = json.loads(answers.readline())
+            assert len(outcome) == 2, outcome[0]
+            return outcome[0], outcome[1]
 
-    def run(mocks: str, component: str) -> Outcome:
-        outcome = all_with(mocks)[component]
-        assert len(outcome) == 2, outcome[0]
-        return outcome[0], outcome[1]
-
-    return run
+        yield run
+        asking.close()
+    assert process.returncode == 0
 
 
 @pytest.mark.parametrize("component", sampled([*COMPONENTS], 2))
@@ -174,32 +177,36 @@ pulumi.runtime.set_mocks(mocks)
 import pulumi_aws as aws
 print(aws.get_availability_zones().names, aws.ec2.get_ami().id, mocks.assumptions)
 vpc = aws.ec2.Vpc("v", cidr_block="10.0.0.0/16")
-%s
+print([each.name for each in mocks.of_type("Vpc")])
+aws.pricing.get_product(service_code="x", filters=[])
 """
 
 
-def test_look_ups_are_answered_and_can_be_given() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", LOOK_UPS % "print([each.name for each in mocks.of_type('Vpc')])"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+@pytest.fixture(scope="module")
+def looked_up() -> subprocess.CompletedProcess[str]:
+    """A program that looks up what is answered, what is given, and in the end what is neither."""
+    command = [sys.executable, "-c", LOOK_UPS]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
-    assert done.stdout.splitlines()[0] == (
+
+def test_look_ups_are_answered_and_can_be_given(
+    looked_up: subprocess.CompletedProcess[str],
+) -> None:
+    first, resources = looked_up.stdout.splitlines()
+
+    assert resources.startswith("[")
+    assert first == (
         "['eu-west-1a', 'eu-west-1b', 'eu-west-1c'] ami-1 "
         "['Region eu-west-1 is taken to have the zones eu-west-1a, eu-west-1b, eu-west-1c. "
         "Which IDs these have in an account is not known, so what depends on them is not checked.']"
     )
 
 
-def test_a_look_up_without_an_answer_says_how_to_give_one() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", LOOK_UPS % "aws.pricing.get_product(service_code='x', filters=[])"],
-        capture_output=True,
-        text=True,
-        check=False,
+def test_a_look_up_without_an_answer_says_how_to_give_one(
+    looked_up: subprocess.CompletedProcess[str],
+) -> None:
+    assert looked_up.returncode == 1
+    assert "LookupError: no answer is known for aws:pricing/getProduct:getProduct" in (
+        looked_up.stderr
     )
-
-    assert "LookupError: no answer is known for aws:pricing/getProduct:getProduct" in done.stderr
-    assert "Mocks(functions={'aws:pricing/getProduct:getProduct': {...}})" in done.stderr
+    assert "Mocks(functions={'aws:pricing/getProduct:getProduct': {...}})" in looked_up.stderr

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 ROOT: Final = Path(__file__).parents[2]
-KEYS: Final[Mapping[str, Any]] = yaml.safe_load(
-    Path(__file__).with_name("keys.yaml").read_text(encoding="utf-8")
+KEYS: Final[Mapping[str, Any]] = yaml.load(
+    Path(__file__).with_name("keys.yaml").read_bytes(), yaml.CSafeLoader
 )
 _FIRST: Final = {"serve", "time-slicing"}
 """Stacks in which most keys do something are tried first."""
@@ -95,7 +95,7 @@ def by_hand() -> dict[str, ByHand]:
     """The edits that users make, by their names."""
     text = Path(__file__).with_name("by_hand.yaml").read_text(encoding="utf-8")
     found: dict[str, ByHand] = {}
-    for given in yaml.safe_load(text):
+    for given in yaml.load(text, yaml.CSafeLoader):
         config, edits = stacks()[given["stack"]], [given.get("before") or {}, given["after"]]
         configs, environment = [], config[ENVIRONMENT_KEY]
         for edit in edits:
@@ -112,7 +112,7 @@ def stacks() -> dict[str, dict[str, Any]]:
     found = (ROOT / "stacks").glob("Pulumi.*.yaml")
     files = sorted(found, key=lambda file: (file.name.split(".")[1] not in _FIRST, file.name))
     return {
-        file.name.split(".")[1]: yaml.safe_load(file.read_text(encoding="utf-8"))["config"]
+        file.name.split(".")[1]: yaml.load(file.read_bytes(), yaml.CSafeLoader)["config"]
         for file in files
     }
 

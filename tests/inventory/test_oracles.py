@@ -33,10 +33,11 @@ ROOT = Path(__file__).parents[2]
 
 def _pools() -> list[tuple[str, str]]:
     files = sorted((ROOT / "stacks").glob("Pulumi.*.yaml"))
+    read = [(file.name, yaml.load(file.read_bytes(), yaml.CSafeLoader)["config"]) for file in files]
     return [
-        (file.name, name)
-        for file in files
-        for name in yaml.safe_load(file.read_text())["config"]["eks-gpushare:environment"]["pools"]
+        (file, name)
+        for file, config in read
+        for name in config["eks-gpushare:environment"]["pools"]
     ]
 
 

@@ -15,8 +15,8 @@ from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.kustomize_labels import with_labels
 from eks_gpushare.manifests.texts import read_texts
 
-BUILT = yaml.safe_load(
-    (Path(__file__).parent / "data/kustomize-labels.yaml").read_text(encoding="utf-8")
+BUILT = yaml.load(
+    (Path(__file__).parent / "data/kustomize-labels.yaml").read_bytes(), yaml.CSafeLoader
 )
 
 

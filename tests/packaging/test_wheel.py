@@ -137,7 +137,7 @@ def environment_with(folder: Path, *wheels: Path, of: Path | None = None) -> Pat
         of: The wheel whose dependencies are to be seen, and nothing else. Default: all is.
     """
     venv.create(folder / "venv", symlinks=True)
-    pip(folder, "install", *wheels)
+    pip(folder, "install", *wheels, compiles=of is not None)
     links = folder / "dependencies"
     links.mkdir()
     needed = None if of is None else set(needed_by(requirements_of(of)))
@@ -146,9 +146,13 @@ def environment_with(folder: Path, *wheels: Path, of: Path | None = None) -> Pat
     return folder / "venv" / "bin"
 
 
-def pip(folder: Path, verb: str, *words: str | Path) -> None:
-    """Install wheels alone and without a network, or take packages out."""
-    how = ("--no-deps", "--no-index") if verb == "install" else ("--yes",)
+def pip(folder: Path, verb: str, *words: str | Path, compiles: bool = False) -> None:
+    """Install wheels alone and without a network, or take packages out.
+
+    What is imported is compiled then, a small part of a wheel; all of it only where that is asked.
+    """
+    compiled = () if compiles else ("--no-compile",)
+    how = ("--no-deps", "--no-index", *compiled) if verb == "install" else ("--yes",)
     python = folder / "venv" / "bin" / "python"
     own = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", python)
     run(*own, verb, "--quiet", *how, *words, cwd=folder)

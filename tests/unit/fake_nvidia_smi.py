@@ -1,19 +1,24 @@
 """An `nvidia-smi` without a GPU, for the script that cuts GPUs at boot.
 
-It keeps the GPUs of a machine in the file $FAKE_GPUS, judges by tables of its own where an
-instance may lie, and writes as nvidia-smi does (formats as in captures of drivers 535 and 580).
-The file also says what shall go wrong.
+It judges by tables of its own where an instance may lie, and writes as nvidia-smi does (formats as
+in captures of drivers 535 and 580). The state of a machine also says what shall go wrong.
+
+A boot calls it some thirty times, and to start an interpreter costs many times what a call does. So
+the program on the machine is a few lines of shell, which hand its words to the process of the tests
+and print what comes back.
 """
 
 from __future__ import annotations
 
-import marshal  # json would be half of the time of a call, and there are many
 import os
-import sys
-import time
+import threading
+import traceback
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False  # importing typing costs a third of the start, and there are many
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
     from typing import Any, NoReturn, TypeAlias
 
     # Name, size on the memory axis, where it may start, most on a GPU.
@@ -65,26 +70,40 @@ PROFILES: dict[str, dict[int, Profile]] = {
 }
 
 
-def _end(code: int, text: str = "") -> NoReturn:
-    if text:
-        print(text)  # noqa: T201  (as the original)
-    raise SystemExit(code)
+class _NoAnswer(Exception):  # noqa: N818  (the same)
+    pass
+
+
+class _Ended(Exception):  # noqa: N818  (to end is no error)
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(code, text)
+        self.code, self.text = code, text
+
+
+def _end(code: int, *lines: str) -> NoReturn:
+    raise _Ended(code, "".join(f"{line}\n" for line in lines))
 
 
 def _gpu_list(state: dict[str, Any]) -> None:
+    lines = []
     for index, gpu in enumerate(state["gpus"]):
-        print(f"GPU {index}: {NAMES[gpu['board']]} (UUID: GPU-{index:08d})")  # noqa: T201
-        for number, each in enumerate(gpu["instances"]):
-            for _ in each["computes"]:
-                print(f"  MIG {each['name']:<12}Device {number:2d}: (UUID: MIG-{number})")  # noqa: T201
+        lines.append(f"GPU {index}: {NAMES[gpu['board']]} (UUID: GPU-{index:08d})")
+        lines += [
+            f"  MIG {each['name']:<12}Device {number:2d}: (UUID: MIG-{number})"
+            for number, each in enumerate(gpu["instances"])
+            for _ in each["computes"]
+        ]
+    _end(0, *lines)
 
 
 def _query(state: dict[str, Any]) -> None:
     if not state["gpus"]:
         _end(NOT_FOUND, "No devices were found")
-    for index, gpu in enumerate(state["gpus"]):
-        name = NAMES[gpu["board"]]
-        print(f"{index}, {name}, {gpu['current']}, {gpu['pending']}")  # noqa: T201
+    lines = [
+        f"{index}, {NAMES[gpu['board']]}, {gpu['current']}, {gpu['pending']}"
+        for index, gpu in enumerate(state["gpus"])
+    ]
+    _end(0, *lines)
 
 
 def _set_mode(gpu: dict[str, Any], index: int, wanted: str) -> None:
@@ -124,7 +143,7 @@ def _list_instances(gpu: dict[str, Any], index: int) -> None:
         size = PROFILES[gpu["board"]][each["profile"]][1]
         name, place = f"{index:4d}  MIG {each['name']:<17}", f"{each['start']}:{size}"
         rows += [f"|{name}{each['profile']:4d}{each['id']:9d}{place:>13}     |", line]
-    _end(0, "\n".join(rows))
+    _end(0, *rows)
 
 
 def _list_computes(gpu: dict[str, Any], index: int) -> None:
@@ -143,7 +162,7 @@ def _list_computes(gpu: dict[str, Any], index: int) -> None:
             rows += [f"|{where}{0:3d}{number:10d}          0:1     |", line]
     if rows[-1] != line:
         _end(NOT_FOUND, "No compute instances found: Not Found")
-    _end(0, "\n".join(rows))
+    _end(0, *rows)
 
 
 def _destroy(gpu: dict[str, Any], index: int, what: str) -> None:
@@ -153,8 +172,8 @@ def _destroy(gpu: dict[str, Any], index: int, what: str) -> None:
     if held:
         first = gpu["instances"][0]["id"]
         why = TEXTS[IN_USE]
-        print(f"Unable to destroy {what} instance ID {first:2d} from GPU {index:2d}: {why}")  # noqa: T201
-        _end(IN_USE, f"Failed to destroy {what} instances: {why}")
+        line = f"Unable to destroy {what} instance ID {first:2d} from GPU {index:2d}: {why}"
+        _end(IN_USE, line, f"Failed to destroy {what} instances: {why}")
     for each in gpu["instances"]:
         each["computes"] = []
     if what == "GPU":
@@ -165,35 +184,36 @@ def _destroy(gpu: dict[str, Any], index: int, what: str) -> None:
 def _create(state: dict[str, Any], gpu: dict[str, Any], index: int, wanted: str) -> None:
     if gpu["current"] != "Enabled":
         _end(NOT_FOUND, "No MIG-enabled devices found.")
+    said: list[str] = []
     for entry in wanted.split(","):
         word, colon, start = entry.partition(":")
         if state["refuses"].get(word, 0) > 0:
             state["refuses"][word] -= 1
-            _refused(index, word, INSUFFICIENT)
+            _refused(said, index, word, INSUFFICIENT)
         found = _profile(gpu["board"], word)
         if found is None or not colon or int(start) not in found[1][2]:
-            _refused(index, word, INVALID)
+            _refused(said, index, word, INVALID)
         if gpu.get("busy"):
-            _refused(index, word, IN_USE)
+            _refused(said, index, word, IN_USE)
         number, profile = found
         if not _free(gpu, profile, int(start)):
-            _refused(index, word, INSUFFICIENT)
+            _refused(said, index, word, INSUFFICIENT)
         taken = {each["id"] for each in gpu["instances"]}
         own, name = next(each for each in range(1, 99) if each not in taken), profile[0]
         made = {"id": own, "name": name, "profile": number, "start": int(start)}
         computes = [f"1c.{name}"] if state.get("halves") else [name]
         gpu["instances"].append({**made, "computes": computes})
-        print(  # noqa: T201
+        said.append(
             f"Successfully created GPU instance ID {own:2d} on GPU {index:2d} "
             f"using profile MIG {name} (ID {number:2d})"
         )
-    _end(0)
+    _end(0, *said)
 
 
-def _refused(index: int, word: str, code: int) -> NoReturn:
+def _refused(said: list[str], index: int, word: str, code: int) -> NoReturn:
     why = TEXTS[code]
-    print(f"Unable to create a GPU instance on GPU {index:2d} using profile {word}: {why}")  # noqa: T201
-    _end(code, f"Failed to create GPU instances: {why}")
+    line = f"Unable to create a GPU instance on GPU {index:2d} using profile {word}: {why}"
+    _end(code, *said, line, f"Failed to create GPU instances: {why}")
 
 
 def _profile(board: str, word: str) -> tuple[int, Profile] | None:
@@ -221,8 +241,7 @@ def _run(state: dict[str, Any], words: list[str]) -> None:
         _end(state["early"][1])  # what it says differs, and decides nothing
     if state["sleeps"]:
         state["sleeps"] -= 1
-        _save(state)
-        time.sleep(60)
+        raise _NoAnswer
     if any(part in text for part in state["hangs"]):
         _end(TIMED_OUT)  # as `timeout` would report it
     if words == ["-L"]:
@@ -256,20 +275,51 @@ def _mig(state: dict[str, Any], words: list[str]) -> None:
         _end(INVALID, f"Invalid combination of input arguments: {words}")
 
 
-def _save(state: dict[str, Any]) -> None:
-    with open(os.environ["FAKE_GPUS"], "wb") as file:  # noqa: PTH123  (slow to load)
-        marshal.dump(state, file)
+CLIENT = """\
+printf '%s\\n' "$@" >{requests}
+exec <{answers}
+read -r code
+while IFS= read -r line; do printf '%s\\n' "$line"; done
+exit "$code"
+"""
+"""The program on the machine: it waits for an answer for as long as its caller lets it."""
 
 
-def main() -> None:
-    """Answer one call."""
-    with open(os.environ["FAKE_GPUS"], "rb") as file:  # noqa: PTH123
-        state = marshal.load(file)  # noqa: S302  (the test's own)
+def client(folder: Path) -> str:
+    """Text of the program of a machine whose calls are answered in this folder."""
+    return CLIENT.format(requests=folder / "requests", answers=folder / "answers")
+
+
+def answer(state: dict[str, Any], words: list[str]) -> tuple[int, str] | None:
+    """The exit code and output of one call, or None if it never ends."""
     try:
-        _run(state, sys.argv[1:])
+        _run(state, words)
+    except _Ended as ended:
+        return ended.code, ended.text
+    except _NoAnswer:
+        return None
+    except Exception:  # noqa: BLE001  (a fault of the fake is told as a program's is)
+        return 1, traceback.format_exc()
+    return 0, ""
+
+
+def _answer_all(folder: Path, state: dict[str, Any]) -> None:
+    while words := (folder / "requests").read_text(encoding="utf-8").splitlines():
+        if (given := answer(state, words)) is not None:
+            text = f"{given[0]}\n{given[1]}"
+            (folder / "answers").write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def answering(folder: Path, state: dict[str, Any]) -> Iterator[None]:
+    """Answer the calls of one machine, one after the other, as its script makes them."""
+    for name in ("requests", "answers"):
+        if not (folder / name).exists():
+            os.mkfifo(folder / name)
+    thread = threading.Thread(target=_answer_all, args=(folder, state), daemon=True)
+    thread.start()
+    try:
+        yield
     finally:
-        _save(state)
-
-
-if __name__ == "__main__":
-    main()
+        (folder / "requests").write_text("", encoding="utf-8")
+        thread.join()

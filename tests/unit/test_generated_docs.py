@@ -7,9 +7,9 @@ import os
 import re
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import finding_examples
-import finding_pages
 import links
 import make_pages
 import pytest
@@ -25,18 +25,26 @@ from eks_gpushare.lint.all_rules import lint_rules
 from eks_gpushare.rules import all_rules
 from gpushare_policies.registry import POLICIES
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 @pytest.fixture(scope="module")
-def made() -> dict[str, str]:
+def made(written_pages: dict[Path, str]) -> dict[str, str]:
     """The pages, by their paths below `docs`."""
-    pages = make_pages.generated().items()
+    pages = written_pages.items()
     return {path.relative_to(make_pages.DOCS).as_posix(): text for path, text in pages}
 
 
 @pytest.fixture(scope="module")
-def sections() -> dict[str, str]:
+def sections(made: dict[str, str]) -> dict[str, str]:
     """What there is to say of each finding of `check` and `preview`, by code."""
-    return dict(finding_pages.sections())
+    return {
+        section[len("## ") :].partition("\n")[0]: section
+        for path, page in made.items()
+        if path.startswith("findings/")
+        for section in re.split(r"^(?=## GPU[0-9]+$)", page, flags=re.MULTILINE)[1:]
+    }
 
 
 def test_what_of_the_repository_comes_from_the_code_is_of_this_code() -> None:

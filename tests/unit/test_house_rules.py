@@ -561,6 +561,8 @@ HOSTS = (
 def names_a_machine(source: str) -> list[str]:
     """Paths of somebody's machine, and hosts of package registries: both differ elsewhere."""
     path = re.compile(rf"(?<![\w.-])/({FOLDERS})/[\w.]")
+    if not path.search(source) and not any(host in source for host in HOSTS):
+        return []
     return [
         f"{number}: {line.strip()[:80]}"
         for number, line in enumerate(source.splitlines(), 1)

@@ -8,12 +8,14 @@ Imports within functions and those for type checkers count: a circle that they h
 from __future__ import annotations
 
 import ast
+import gc
 from collections import defaultdict
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.unit.test_house_rules import statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,6 +24,13 @@ COMPONENTS = Path(__file__).parents[2] / "components"
 PACKAGES = ("eks_gpushare", "eks_gpushare_lab")
 
 Parts = tuple[str, ...]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _thawed() -> Iterator[None]:
+    """Leave nothing frozen of what is parsed: each run of a program counts what is."""
+    yield
+    gc.unfreeze()
 
 
 def modules() -> dict[Parts, str]:
@@ -35,7 +44,7 @@ def modules() -> dict[Parts, str]:
 
 def imported(source: str, known: Mapping[Parts, str]) -> Iterator[Parts]:
     """The known modules that a module imports, wherever in it."""
-    for node in ast.walk(ast.parse(source)):
+    for node in statements(source):
         if isinstance(node, ast.Import):
             names = [tuple(alias.name.split(".")) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

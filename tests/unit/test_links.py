@@ -30,9 +30,9 @@ BUILT = ROOT / "docs"
 
 
 @pytest.fixture(scope="module")
-def made() -> dict[Path, str]:
+def made(written_pages: dict[Path, str]) -> dict[Path, str]:
     """The pages that are written before the documentation is built."""
-    return make_pages.generated()
+    return written_pages
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

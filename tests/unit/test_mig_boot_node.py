@@ -8,21 +8,21 @@ its reach.
 from __future__ import annotations
 
 import json
-import marshal
 import re
 import shutil
 import subprocess
-import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 from tests.conftest import sampled
+from tests.unit.fake_nvidia_smi import answering, client
 
 from eks_gpushare.documents.mig_boot import MIG_SCRIPT, MigBoot, mig_boot_part
 
-FAKE = Path(__file__).with_name("fake_nvidia_smi.py")
+if TYPE_CHECKING:
+    from pathlib import Path
+
 TAINT = "eks-gpushare/mig=failed:NoSchedule"
 BALANCED = ((9, 4), (14, 2), (19, 0), (19, 1))
 SEVENTHS = tuple((19, start) for start in range(7))
@@ -45,7 +45,7 @@ class Machine:
         self.tools.mkdir()
         for name in TOOLS:
             (self.tools / name).symlink_to(shutil.which(name) or name)
-        self.program("nvidia-smi", f'exec {sys.executable} -S -E {FAKE} "$@"')
+        self.program("nvidia-smi", client(root))
         self.program("systemctl", f'echo "$*" >>{root}/systemctl; [ "$1" != is-active ]')
         self.program("sync", "exit 0")
         self.write("proc/uptime", "20.71 12.00\n")
@@ -77,21 +77,19 @@ class Machine:
     def bash(self, *words: str) -> int:
         environment = {
             "PATH": str(self.tools),
-            "FAKE_GPUS": str(self.root / "gpus"),
             "MIG_TEST_ROOT": str(self.root),
             "MIG_CALL_SECONDS": self.call_seconds,
         }
         state = {"gpus": self.gpus, "log": [], **self.faults}
-        (self.root / "gpus").write_bytes(marshal.dumps(state))
-        done = subprocess.run(
-            [str(self.tools / "bash"), *words],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        state = marshal.loads((self.root / "gpus").read_bytes())  # noqa: S302  (its own)
+        with answering(self.root, state):
+            done = subprocess.run(
+                [str(self.tools / "bash"), *words],
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
         self.gpus, self.calls, self.said = state.pop("gpus"), state.pop("log"), done.stderr
         self.faults = state
         assert done.stdout == ""

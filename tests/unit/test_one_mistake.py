@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 STACKS = {
-    path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))["config"]
+    path.stem: yaml.load(path.read_bytes(), yaml.CSafeLoader)["config"]
     for path in sorted((ROOT / "stacks").glob("Pulumi.*.yaml"))
 }
 AT_LENGTH = pytest.mark.at_length
@@ -40,7 +40,7 @@ AT_LENGTH = pytest.mark.at_length
 RARE_PARTS = 4
 """Of which a change is tried with one."""
 OFTEN = {"Pulumi.karpenter-mig", "Pulumi.prod", "Pulumi.serve", "Pulumi.spot-fallback"}
-RARE = yaml.safe_load(Path(__file__).with_name("rare_keys.yaml").read_text(encoding="utf-8"))
+RARE = yaml.load(Path(__file__).with_name("rare_keys.yaml").read_bytes(), yaml.CSafeLoader)
 RULES = [rule.id for rule in all_rules()]
 CHOSEN = {
     *("labels", "tags", "values", "devices", "layout", "instanceTypes", "versions"),
@@ -129,8 +129,8 @@ def example_given(rule: str) -> dict[str, Any]:
     """The environment of a rule's example that is right."""
     right = finding_examples.example(rule).right
     if right.whole:
-        return dict(yaml.safe_load(right.text)["config"][ENVIRONMENT_KEY])
-    return merge_values(finding_examples.base(), yaml.safe_load(right.text))
+        return dict(yaml.load(right.text, yaml.CSafeLoader)["config"][ENVIRONMENT_KEY])
+    return merge_values(finding_examples.base(), yaml.load(right.text, yaml.CSafeLoader))
 
 
 def told(lines: list[str]) -> str:

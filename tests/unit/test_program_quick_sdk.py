@@ -126,7 +126,8 @@ def test_the_sdk_is_another_meanwhile_and_the_same_afterwards() -> None:
         cycles, settings = vars(resource_cycle_breaker), vars(_utils.ContextProperty)
         positions = [vars(resource)[n] for n in ("_get_source_position_for_frame", "traceback")]
         values = [rpc.serialize_property, rpc.contains_unknowns]
-        return [*positions, *values, cycles["_reachable"], settings["__get__"]]
+        outputs = [rpc.transfer_properties, vars(pulumi.Output)["_track"]]
+        return [*positions, *values, *outputs, cycles["_reachable"], settings["__get__"]]
 
     before = parts()
     with quick_sdk():

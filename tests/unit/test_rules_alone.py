@@ -78,9 +78,11 @@ def a_day(monkeypatch: pytest.MonkeyPatch) -> None:
 def wrong_environment(rule: Rule) -> dict[str, Any]:
     wrong = finding_examples.example(rule.id).wrong
     if wrong.whole:
-        whole: dict[str, Any] = yaml.safe_load(wrong.text)["config"][ENVIRONMENT_KEY]
+        whole: dict[str, Any] = yaml.load(wrong.text, yaml.CSafeLoader)["config"][ENVIRONMENT_KEY]
         return whole
-    merged: dict[str, Any] = merge_values(finding_examples.base(), yaml.safe_load(wrong.text))
+    merged: dict[str, Any] = merge_values(
+        finding_examples.base(), yaml.load(wrong.text, yaml.CSafeLoader)
+    )
     return merged
 
 
@@ -248,7 +250,7 @@ def test_a_check_names_the_rules_of_all_its_findings(rule: Rule) -> None:
     example = finding_examples.example(rule.id)
     sides = [side for side in (example.wrong, example.right) if not side.whole]
     for side in sides:
-        given = merge_values(finding_examples.base(), yaml.safe_load(side.text))
+        given = merge_values(finding_examples.base(), yaml.load(side.text, yaml.CSafeLoader))
         environment = parse(given).environment
         assert environment is not None
         catalog = catalog_with(environment, finding_examples.REGION, [])

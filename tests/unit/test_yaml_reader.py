@@ -6,7 +6,7 @@ import base64
 import json
 import random
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml  # type: ignore[import-untyped,unused-ignore]  # its stubs are a separate package
@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 
 from eks_gpushare.stack_file.scalars import as_program_number
 from eks_gpushare.stack_file.yaml import MAX_BYTES, StackDocument, YamlProblem, read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ORACLE = Path(__file__).parents[1] / "golden" / "go-yaml"
 
@@ -468,31 +471,35 @@ def _laughs(levels: int) -> str:
     return "\n".join(lines)
 
 
-CHANCE = random.Random(1)  # noqa: S311  (garbage, and the same in every run)
-GARBAGE: dict[str, str | bytes] = {
-    "random bytes": CHANCE.randbytes(MAX_BYTES),
-    "random printable text": bytes(CHANCE.choices(range(32, 127), k=MAX_BYTES)),
-    "random indicators": "".join(CHANCE.choices("[]{}:,-?&*!|>'\"%@` \n", k=MAX_BYTES)),
-    "opening brackets": "[" * MAX_BYTES,
-    "opening braces": "{" * MAX_BYTES,
-    "nested mappings": "{a: " * (MAX_BYTES // 4),
-    "nested dashes": "- " * (MAX_BYTES // 2),
-    "nested question marks": "? " * (MAX_BYTES // 2),
-    "billion laughs": _laughs(10),
-    "ten thousand aliases": "a: &a [" + "x, " * 100 + "]\nb: [" + "*a, " * 10_000 + "]",
-    "duplicate keys": "a: 1\n" * (MAX_BYTES // 5),
-    "tabs": "\t" * MAX_BYTES,
-    "anchors": "&a " * (MAX_BYTES // 3),
-    "exclamation marks": "!" * MAX_BYTES,
-    "dates": "- 2026-01-31\n" * (MAX_BYTES // 13),
-    "items": "[" + "1," * (MAX_BYTES // 2 - 1) + "]",
+def _chance() -> random.Random:
+    return random.Random(1)  # noqa: S311  (garbage, and the same in every run)
+
+
+# Made by whoever tries it: each process of the tests reads this file, and one tries them.
+GARBAGE: dict[str, Callable[[], str | bytes]] = {
+    "random bytes": lambda: _chance().randbytes(MAX_BYTES),
+    "random printable text": lambda: bytes(_chance().choices(range(32, 127), k=MAX_BYTES)),
+    "random indicators": lambda: "".join(_chance().choices("[]{}:,-?&*!|>'\"%@` \n", k=MAX_BYTES)),
+    "opening brackets": lambda: "[" * MAX_BYTES,
+    "opening braces": lambda: "{" * MAX_BYTES,
+    "nested mappings": lambda: "{a: " * (MAX_BYTES // 4),
+    "nested dashes": lambda: "- " * (MAX_BYTES // 2),
+    "nested question marks": lambda: "? " * (MAX_BYTES // 2),
+    "billion laughs": lambda: _laughs(10),
+    "ten thousand aliases": lambda: "a: &a [" + "x, " * 100 + "]\nb: [" + "*a, " * 10_000 + "]",
+    "duplicate keys": lambda: "a: 1\n" * (MAX_BYTES // 5),
+    "tabs": lambda: "\t" * MAX_BYTES,
+    "anchors": lambda: "&a " * (MAX_BYTES // 3),
+    "exclamation marks": lambda: "!" * MAX_BYTES,
+    "dates": lambda: "- 2026-01-31\n" * (MAX_BYTES // 13),
+    "items": lambda: "[" + "1," * (MAX_BYTES // 2 - 1) + "]",
 }
 
 
 @pytest.mark.parametrize("name", GARBAGE)
 def test_garbage_is_a_problem(name: str) -> None:
     # Plain text is a YAML document too, if one that no stack file can be.
-    document = read(GARBAGE[name])
+    document = read(GARBAGE[name]())
 
     assert document.problems or isinstance(document.value, str)
 

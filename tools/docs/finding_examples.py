@@ -41,6 +41,7 @@ SIDES = ("before", "wrong", "right")
 
 
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +203,7 @@ def _region(side: Side | str | None) -> str | None:
     """The region of a stack file; a fragment is merged over the base, which is in `REGION`."""
     if isinstance(side, Side):
         return _region(side.text) if side.whole else REGION
-    config = yaml.safe_load(side).get("config", {}) if side else {}
+    config = yaml.load(side, Loader=_LOADER).get("config", {}) if side else {}  # noqa: S506
     return config.get("aws:region")
 
 

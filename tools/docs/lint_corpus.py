@@ -182,6 +182,11 @@ def judge(case: Case) -> Verdict:
 
 
 @cache
+def verdict_of(number: int) -> Verdict:
+    """What lint makes of a case, by its number among all."""
+    return judge(cases()[number])
+
+
 def verdicts() -> tuple[Verdict, ...]:
     """What lint makes of every case."""
-    return tuple(judge(case) for case in cases())
+    return tuple(map(verdict_of, range(len(cases()))))

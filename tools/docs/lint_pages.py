@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,7 @@ def stack_of(code: str, side: str) -> Path | None:
     return next((each for name in names if (each := FOLDER / code / name).is_file()), None)
 
 
+@cache
 def linted(code: str, side: str) -> tuple[FileReport, ...]:
     """What is found in one side of an example, its files together."""
     path = stack_of(code, side)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
 _QUANTITY = re.compile(
@@ -20,6 +21,7 @@ _NANO = 10**9
 _MOST = Fraction(2**63 - 1)
 
 
+@lru_cache(maxsize=1024)
 def quantity(text: str) -> Fraction | None:
     """An amount such as `500m`, `4Gi` or `1e3`; None of what is none.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item
@@ -25,6 +25,13 @@ class Inventory:
     _found: dict[tuple[type, str | None], tuple[Item, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _clusters: list[tuple[str, ...]] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
+    kept: dict[tuple[object, str], Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """What functions have worked out of it, by function and cluster (`inventory.kept`)."""
 
     def of(self, kind: type[T], cluster: str | None = None) -> tuple[T, ...]:
         """The items of a kind; of one cluster only, where one is named."""
@@ -38,4 +45,6 @@ class Inventory:
 
     def clusters(self) -> tuple[str, ...]:
         """The clusters that items name, each once."""
-        return tuple(dict.fromkeys(item.cluster for item in self.items))
+        if not self._clusters:
+            self._clusters.append(tuple(dict.fromkeys(item.cluster for item in self.items)))
+        return self._clusters[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import wraps
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,16 +14,16 @@ T = TypeVar("T")
 
 
 def kept(function: Callable[[Inventory, str], T]) -> Callable[[Inventory, str], T]:
-    """A function of an inventory and a cluster that remembers the latest inventory's results."""
-    latest: list[tuple[Inventory, dict[str, T]]] = []
+    """A function of an inventory and a cluster whose results the inventory keeps.
+
+    A check looks at all variants of what was read before the next check does.
+    """
 
     @wraps(function)
     def of(inventory: Inventory, cluster: str) -> T:
-        if not latest or latest[0][0] is not inventory:
-            latest[:] = [(inventory, {})]
-        found = latest[0][1]
-        if cluster not in found:
-            found[cluster] = function(inventory, cluster)
-        return found[cluster]
+        key = (function, cluster)
+        if key not in inventory.kept:
+            inventory.kept[key] = function(inventory, cluster)
+        return cast("T", inventory.kept[key])
 
     return of

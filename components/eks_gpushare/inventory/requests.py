@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.advertised import is_gpu_resource
 from eks_gpushare.inventory.daemons import role_of
 from eks_gpushare.inventory.items import PART_OF_POD, Workload
+from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import PartlyKnown, at, pairs, text
@@ -45,6 +47,7 @@ class Request(NamedTuple):
         return self.limit if self.request is None else self.request
 
 
+@lru_cache(maxsize=1024)
 def is_misspelt(name: str) -> bool:
     """Whether a resource is none of GPUs, and meant to be one: `nvidia.com/gpus`."""
     prefix, _, last = name.partition("/")
@@ -98,9 +101,17 @@ def gpu_workloads(
         parts: Parts of pods too, where all of the cluster is there: what they ask for is known,
             and not where they may be.
     """
-    for workload in inventory.of(Workload, cluster):
-        if workload.kind == PART_OF_POD and not (parts and inventory.complete):
-            continue
-        found = tuple(request for request in requests_of(workload) if not asks_for_none(request))
-        if found and not (workload.kind == "DaemonSet" and role_of(workload.spec)):
+    for workload, found in _asking(inventory, cluster):
+        if workload.kind != PART_OF_POD or (parts and inventory.complete):
             yield workload, found
+
+
+@kept
+def _asking(inventory: Inventory, cluster: str) -> tuple[tuple[Workload, tuple[Request, ...]], ...]:
+    """All of them, parts of pods too: a dozen checks look at each."""
+    found = []
+    for workload in inventory.of(Workload, cluster):
+        asked = tuple(request for request in requests_of(workload) if not asks_for_none(request))
+        if asked and not (workload.kind == "DaemonSet" and role_of(workload.spec)):
+            found.append((workload, asked))
+    return tuple(found)

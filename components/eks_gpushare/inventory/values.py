@@ -29,11 +29,11 @@ def partly_known(value: Any) -> Any:
 def at(value: Any, *path: str | int) -> Any:
     """What stands at a path; None where nothing does, `UNKNOWN` below what is not known."""
     for part in path:
-        if value is UNKNOWN:
-            return UNKNOWN
-        if value is None:
-            return None
-        if type(value) is dict or isinstance(value, Mapping):  # most are, and the other asks long
+        if type(value) is dict:  # as most are
+            value = value.get(part)
+        elif value is None or value is UNKNOWN:
+            return value
+        elif isinstance(value, Mapping):
             value = value.get(part)
         elif isinstance(value, Sequence) and not isinstance(value, str):
             value = value[part] if isinstance(part, int) and part < len(value) else None

@@ -142,6 +142,8 @@ class Scoped:
         for edge in self._edges:
             try:
                 each = [(one.items, list(edge.look(one))) for one in chosen]
+                if not any(judgements for _, judgements in each):  # as of most, in any files
+                    continue
                 alone = partial(self._looked, edge)
                 found += agreed(chosen_otherwise(items, each, alone))
             except Exception as error:  # noqa: BLE001  (all others are looked for)

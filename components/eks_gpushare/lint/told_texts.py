@@ -53,7 +53,7 @@ _NEAR: Final = 2
 
 def named_in(text: str) -> Iterator[tuple[str, str]]:
     """Kinds and names of what a text needs of others."""
-    if _OLD.search(text):
+    if "v1beta" in text and _OLD.search(text):
         yield OLD_OPENSHIFT
     if "NVIDIA_VISIBLE_DEVICES" in text and not (_CLASS.search(text) or _ASKS.search(text)):
         yield RUNTIME
@@ -61,7 +61,8 @@ def named_in(text: str) -> Iterator[tuple[str, str]]:
 
 def given_in(text: str) -> Iterator[tuple[str, str]]:
     """Kinds and names of what a text gives others."""
-    if _OPENSHIFT.search(text):
+    # Most texts have none of it, which a search for plain words tells in a tenth of the time.
+    if ("openshift" in text or "ose-3." in text) and _OPENSHIFT.search(text):
         yield OLD_OPENSHIFT
     if "runtimeClassName" in text and _CLASS.search(text):
         yield RUNTIME

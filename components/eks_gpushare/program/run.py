@@ -18,7 +18,6 @@ from inspect import isawaitable
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-from weakref import WeakSet
 
 from pulumi.errors import RunError
 from pulumi.runtime import set_all_config
@@ -33,6 +32,7 @@ from eks_gpushare.program.running.engine import EngineServicer
 from eks_gpushare.program.running.isolation import calm_collector, isolated, steady_order
 from eks_gpushare.program.running.lean_packages import lean_packages
 from eks_gpushare.program.running.monitor import Monitor
+from eks_gpushare.program.running.quick_loop import new_loop
 from eks_gpushare.program.running.quick_sdk import quick_sdk
 from eks_gpushare.program.running.transforms import LocalCallbacks
 from eks_gpushare.program.sources import line_of_error
@@ -175,7 +175,7 @@ def _loop_is_running() -> bool:
 
 
 def _run_to_end(main: Program, monitor: Monitor, parallel: int) -> None:
-    loop = asyncio.new_event_loop()
+    loop = new_loop()
     tasks = _tasks_of(loop)
     # What fails is reported once, by the run; not again when a forgotten task is collected.
     loop.set_exception_handler(lambda _loop, _context: None)
@@ -235,24 +235,25 @@ async def _settle() -> None:
             return
 
 
-def _tasks_of(loop: asyncio.AbstractEventLoop) -> WeakSet[asyncio.Task[Any]]:
+def _tasks_of(loop: asyncio.AbstractEventLoop) -> list[asyncio.Task[Any]]:
     """The tasks that a loop makes from now on.
 
     `asyncio.all_tasks` looks through those of all loops there have been, until they are collected:
-    it took a fifth of the time of the hundredth run in a process.
+    it took a fifth of the time of the hundredth run in a process. A set that forgets them as they
+    end took longer than many of them do.
     """
-    made: WeakSet[asyncio.Task[Any]] = WeakSet()
+    made: list[asyncio.Task[Any]] = []
 
     def make(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
         task = asyncio.Task(coroutine, loop=loop, **options)
-        made.add(task)
+        made.append(task)
         return task
 
     loop.set_task_factory(make)
     return made
 
 
-async def _finish_logging(tasks: WeakSet[asyncio.Task[Any]]) -> None:
+async def _finish_logging(tasks: list[asyncio.Task[Any]]) -> None:
     """Let messages that name a resource arrive: the SDK sends them without waiting for them."""
     own = asyncio.current_task()
     rest = [task for task in tasks if task is not own and not task.done()]
@@ -260,7 +261,7 @@ async def _finish_logging(tasks: WeakSet[asyncio.Task[Any]]) -> None:
         await asyncio.wait(rest, timeout=1)
 
 
-def _cancel_rest(loop: asyncio.AbstractEventLoop, tasks: WeakSet[asyncio.Task[Any]]) -> None:
+def _cancel_rest(loop: asyncio.AbstractEventLoop, tasks: list[asyncio.Task[Any]]) -> None:
     rest = [task for task in tasks if not task.done()]
     for task in rest:
         task.cancel()

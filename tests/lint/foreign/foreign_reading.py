@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import textwrap
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
-
-import yaml
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.problem import Problem
@@ -68,7 +67,7 @@ def placed(problem: Problem) -> Position:
 
 def merged(base: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """A copy with values at places set: `a__b=1` for `{a: {b: 1}}`, `...` to take one away."""
-    made: dict[str, Any] = yaml.safe_load(yaml.safe_dump(base))
+    made: dict[str, Any] = deepcopy(base)
     for place, value in changes.items():
         *above, last = place.split("__")
         inner: Any = made

@@ -73,6 +73,21 @@ def merged(
     `info` is the pack's own description, `silences` what comments of a stack file let be. Raises
     `PolicyConfigError` with everything that is wrong.
     """
+    if config or silences:
+        return _merged(info, config, silences)
+    # A pack that judges many stacks in one process describes itself by one and the same message.
+    if not _LATEST or _LATEST[0][0] is not info:
+        _LATEST[:] = [(info, _merged(info, None, ()))]
+    return dict(_LATEST[0][1])
+
+
+_LATEST: list[tuple[analyzer_pb2.AnalyzerInfo, dict[str, analyzer_pb2.PolicyConfig]]] = []
+"""The pack that was configured last by nobody but itself, with what came of it."""
+
+
+def _merged(
+    info: analyzer_pb2.AnalyzerInfo, config: PackConfig | None, silences: Sequence[StackSilence]
+) -> dict[str, analyzer_pb2.PolicyConfig]:
     schemas = _schemas(info)
     entries = {
         policy.name: _Entry(policy.enforcementLevel, _defaults(schemas[policy.name]))

@@ -127,11 +127,8 @@ def _origin(module: ModuleType | None) -> Path:
 
 def _take(names: set[str]) -> dict[str, ModuleType]:
     """Remove these modules and what is below them from ``sys.modules`` and return them."""
-    below = tuple(f"{name}." for name in names)
     taken = {
-        name: module
-        for name, module in sys.modules.items()
-        if name in names or name.startswith(below)
+        name: module for name, module in sys.modules.items() if name.partition(".")[0] in names
     }
     for name in taken:
         del sys.modules[name]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pulumi import _utils
 from pulumi.runtime import resource, resource_cycle_breaker, rpc
 
+from eks_gpushare.program.running.quick_outputs import quick_outputs
 from eks_gpushare.program.sources import RUNNER
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ _DEPENDENCIES = "_DEPENDENCIES_PROPERTY"
 def quick_sdk() -> Iterator[None]:
     """Have all of it done with less work; an SDK that does a part otherwise keeps that part."""
     with ExitStack() as parts:
+        parts.enter_context(quick_outputs())
         for part in (_quick_positions, _quick_settings, _quick_cycles, _quick_values):
             parts.enter_context(part())
         yield
