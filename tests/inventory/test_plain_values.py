@@ -15,6 +15,7 @@ from eks_gpushare.inventory.values import (
     frozen,
     has_unknown,
     holds,
+    is_same,
     items,
     may_be_same,
     pairs,
@@ -182,3 +183,20 @@ def test_what_is_of_no_file_is_there_on_no_condition() -> None:
 def test_a_taint_is_read_as_kubectl_takes_it(written: str, taint: NodeTaint, again: str) -> None:
     assert NodeTaint.parse(written) == taint
     assert str(taint) == again
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same", "may_be"),
+    [
+        ("a", "a", True, True),
+        ("a", "b", False, False),
+        ("a", UNKNOWN, False, True),
+        (UNKNOWN, UNKNOWN, False, True),
+        (None, None, True, True),
+    ],
+)
+def test_two_that_are_not_known_may_be_the_same(
+    one: object, other: object, *, same: bool, may_be: bool
+) -> None:
+    assert is_same(one, other) is same
+    assert may_be_same(one, other) is may_be

@@ -13,7 +13,6 @@ import pytest
 from tests.conftest import sampled
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import is_same, may_be_same
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.files import GivenFile
 
@@ -41,23 +40,6 @@ def test_messages_name_nothing_that_is_not_known(code: str) -> None:
 
         # A key of it is told in parts.
         assert not any(type(UNKNOWN).__name__ in each for each in said), value
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "same", "may_be"),
-    [
-        ("a", "a", True, True),
-        ("a", "b", False, False),
-        ("a", UNKNOWN, False, True),
-        (UNKNOWN, UNKNOWN, False, True),
-        (None, None, True, True),
-    ],
-)
-def test_two_that_are_not_known_may_be_the_same(
-    one: object, other: object, *, same: bool, may_be: bool
-) -> None:
-    assert is_same(one, other) is same
-    assert may_be_same(one, other) is may_be
 
 
 @pytest.mark.parametrize(("switch", "told"), [("true", False), ("${ON}", False), ("false", True)])
