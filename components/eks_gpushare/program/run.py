@@ -32,7 +32,6 @@ from eks_gpushare.program.running.engine import EngineServicer
 from eks_gpushare.program.running.isolation import calm_collector, isolated, steady_order
 from eks_gpushare.program.running.lean_packages import lean_packages
 from eks_gpushare.program.running.monitor import Monitor
-from eks_gpushare.program.running.quick_loop import new_loop
 from eks_gpushare.program.running.quick_sdk import quick_sdk
 from eks_gpushare.program.running.transforms import LocalCallbacks
 from eks_gpushare.program.sources import line_of_error
@@ -175,7 +174,7 @@ def _loop_is_running() -> bool:
 
 
 def _run_to_end(main: Program, monitor: Monitor, parallel: int) -> None:
-    loop = new_loop()
+    loop = asyncio.new_event_loop()
     tasks = _tasks_of(loop)
     # What fails is reported once, by the run; not again when a forgotten task is collected.
     loop.set_exception_handler(lambda _loop, _context: None)
