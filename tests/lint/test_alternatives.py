@@ -221,6 +221,20 @@ def test_a_heading_is_none_within_a_block_of_code(before: str, is_heading: bool)
 
 
 @pytest.mark.parametrize(
+    ("before", "is_heading"),
+    [("- a\n\n  ```\n", True), ("- a\n\n\t~~~\n  b\n", True), ("```\n", False), ("> ```\n", False)],
+)
+def test_a_list_s_open_block_of_code_ends_with_the_list(before: str, *, is_heading: bool) -> None:
+    lines = before.count("\n")
+    given = pods("g.md", lines + 2), pods("g.md", lines + 4)
+
+    found = chosen(*given, texts={"g.md": f"{before}## A\n\n## B\n"})
+    assert found == (EITHER if is_heading else BOTH)
+    # A comment of its commands is no heading.
+    assert chosen(*given, texts={"g.md": f"{before}# A\n\n# B\n"}) == BOTH
+
+
+@pytest.mark.parametrize(
     ("heading", "is_one"), [("####### B", False), ("#B", False), ("#\tB", True)]
 )
 def test_a_heading_has_at_most_six_signs_and_a_blank(heading: str, is_one: bool) -> None:
@@ -304,8 +318,8 @@ def test_a_chapter_with_a_cluster_of_its_own_is_of_that(
 
 
 def test_a_cluster_that_is_made_anew_is_the_one_before() -> None:
-    text = "# A\nminikube start\n# B\nkubeadm init\n# C\nminikube start\n# D\n"
-    given = [pods("g.md", n, name=str(n)) for n in (2, 4, 6, 7)]
+    text = "\n# A\nminikube start\n# B\nkubeadm init\n# C\nminikube start\n# D\n"
+    given = [pods("g.md", n, name=str(n)) for n in (3, 5, 7, 8)]
 
     assert chosen(*given, texts={"g.md": text}) == [[0, 2, 3], [1], [0, 1, 2, 3]]
 
@@ -318,6 +332,9 @@ def test_clusters_within_one_section_are_none_of_others() -> None:
     assert chosen(*given, texts={"g.md": text}) == [[0], [1], [2], whole]
     both = text.replace("# D\nkind create cluster\n", "minikube start\n")
     assert chosen(*given[:2], texts={"g.md": both}) == [[0, 1]]
+    text = "# A\n# B\nminikube start\nkubeadm init\n# C\n"
+    ways = (nodes("g.md", 1), nodes("g.md", 2, "b"), pods("g.md", 5))
+    assert chosen(*ways, texts={"g.md": text}) == [[0, 2], [1, 2]]
 
 
 @pytest.mark.parametrize(("most", "is_apart"), [(3, True), (2, False)])

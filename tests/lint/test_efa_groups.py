@@ -98,6 +98,7 @@ def told(text: str, **more: str) -> list[str]:
         (inline() + older("egress", SELF, '"sg-0123456789abcdef0"'), ["egress"]),
         (inline() + older("egress", SELF, "module.eks.node_security_group_id"), ["egress"]),
         (inline() + older("egress", SELF, f"var.a ? {OWN} : var.b"), []),
+        (inline() + older("egress", ANY, f"var.a ? {OWN} : var.b"), []),  # of this one or not
         (inline() + older("${var.way}", ANY), []),  # of either way
         (BARE + newer("ingress", BY_GROUP) + newer("egress", BY_ANY), ["egress"]),
         (BARE + newer("ingress", BY_ANY) + newer("egress", BY_GROUP), ["ingress"]),
@@ -105,6 +106,7 @@ def told(text: str, **more: str) -> list[str]:
         (BARE + newer("ingress", BY_GROUP), []),  # the other way stands elsewhere
         (BARE, []),
         ('resource "aws_security_group" "own" {\n  egress = var.rules\n}\n', []),
+        (inline().partition("egress")[0] + "  egress = var.rules\n}\n", []),
         (
             inline(
                 more='  dynamic "egress" {\n    for_each = var.a\n'
@@ -112,6 +114,7 @@ def told(text: str, **more: str) -> list[str]:
             ),
             [],
         ),
+        (inline(more="  ${more}\n"), []),  # to be filled in
     ],
 )
 def test_groups_let_through_what_comes_of_themselves(rules: str, ways: list[str]) -> None:
@@ -134,6 +137,7 @@ def test_what_is_said_of_it() -> None:
         ('"efa"', '"interface"', 0),
         ('"efa"', "var.kind", 0),
         (f"[{OWN}]", f"[{OWN}, var.of_cluster]", 0),
+        (f"[{OWN}]", f'[{OWN}, "sg-0123456789abcdef0"]', 0),
         (f"[{OWN}]", "var.groups", 0),
         (f"[{OWN}]", f"[var.a ? {OWN} : var.b]", 0),
         (f"[{OWN}]", "[aws_security_group.own[0].id]", 1),

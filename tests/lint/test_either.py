@@ -97,6 +97,8 @@ def test_ways_go_up_to_a_blank_line_or_another_comment(
         (["Use the autoscaler", "or KEDA:"], False),
         (["Or with KEDA:", "", "## KEDA", ""], False),
         (["And KEDA:"], False),
+        (["Or with KEDA:", "```python", "a = 1", "```", "And the pods:"], False),
+        (["```yaml", "alternative: KEDA", "```"], False),
     ],
 )
 def test_a_sentence_is_between_two_blocks(prose: list[str], *, is_or: bool) -> None:

@@ -274,6 +274,7 @@ spec:
         ("all-1g.5gb", "all-disabled", False),
         ("all-1g.5gb", "$(LAYOUT)", False),
         ("DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", False),
+        ("avg(DCGM_FI_DEV_GPU_UTIL)", "avg(DCGM_FI_DEV_GPU_UTIL) or vector(0)", False),
         (
             "---\napiVersion: helm",
             "  - {name: w, instanceType: g5.xlarge}\n---\napiVersion: helm",
@@ -287,6 +288,11 @@ def test_a_load_that_devices_of_one_strategy_have_no_figure_of(
     assert ("GPU1241" in codes(CUT.replace(old, new, 1))) is told
 
 
+LABELLED = """\
+apiVersion: v1
+kind: Node
+metadata: {name: w, labels: {nvidia.com/gpu.present: "true"}}
+"""
 ALERT = """\
 ---
 apiVersion: monitoring.coreos.com/v1
@@ -326,6 +332,11 @@ spec:
         (
             "---\napiVersion: helm",
             "  - {name: w, instanceType: $(T)}\n---\napiVersion: helm",
+            False,
+        ),
+        (
+            "---\napiVersion: helm",
+            f"---\n{LABELLED}---\napiVersion: helm",
             False,
         ),
     ],

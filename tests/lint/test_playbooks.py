@@ -9,6 +9,7 @@ from linted import found
 
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.ansible_variables import has_tasks, is_of_ansible
 from eks_gpushare.lint.dispatch import read_files
 from eks_gpushare.manifests.files import GivenFile
 
@@ -87,6 +88,8 @@ def test_what_one_file_alone_gives_is_so(files: dict[str, str]) -> None:
         {DEFAULTS: "plugin_values: '{{ plugin_values }}'\n"},
         {DEFAULTS: "plugin_values: '{{ others | default({}) }}'\n"},
         {DEFAULTS: "", "values/gpu.yml": VALUES},
+        {DEFAULTS: "", "playbooks/gpu.yml": VALUES},
+        {DEFAULTS: "", "roles/gpu/tasks/more.yml": PLAY.replace("hosts: localhost", "block: []")},
     ],
 )
 def test_what_several_give_or_none_is_not_known(more: dict[str, str]) -> None:
@@ -115,6 +118,56 @@ def test_names_within_values_are_known_too() -> None:
     values = plugin({DEFAULTS: "all: '{{ of_nfd }}'\nof_nfd: {enabled: true}\n"}, tasks).values
 
     assert values == {"nfd": {"enabled": True}, "gfd": UNKNOWN}
+    alone = plugin({DEFAULTS: "all: a\n"}, TASKS.replace("{{ plugin_values }}", "{{ all }}"))
+    assert not alone.source.document.editable
+
+    tasks = "- helm: {chart_ref: nvdp/nvidia-device-plugin, values: {nfd: '{{ all }}'}}\n"
+    assert plugin({DEFAULTS: "all: {a: b}\n"}, tasks).values == {"nfd": {"a": "b"}}
+
+
+@pytest.mark.parametrize(("names", "known"), [(6, True), (7, False)])
+def test_names_of_names_have_an_end(names: int, *, known: bool) -> None:
+    tasks = TASKS.replace("plugin_values", "a0")
+    given = "".join(f"a{n}: '{{{{ a{n + 1} }}}}'\n" for n in range(names - 1))
+    values = plugin({DEFAULTS: f"{given}a{names - 1}: {{b: c}}\n"}, tasks).values
+
+    assert values == ({"b": "c"} if known else UNKNOWN)
+
+
+TASK = "- helm:\n    name: a\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "has_some"),
+    [
+        ("tasks/main.yml", TASK, True),
+        ("any.YAML", TASK.replace("helm", "kubernetes.core.k8s"), True),
+        ("any.yml", TASK.replace("helm", "apt"), False),
+        ("any.yml", TASK.replace("- ", "  "), False),
+        ("any.sh", TASK, False),
+        ("README.md", TASK, False),
+    ],
+)
+def test_a_file_has_tasks_of_clusters(name: str, text: str, *, has_some: bool) -> None:
+    assert has_tasks(GivenFile(name, text)) is has_some
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_one"),
+    [
+        ("tasks/main.yml", "", True),
+        ("group_vars/all/any.YAML", "", True),
+        ("any.yml", "- hosts: all\n", True),
+        ("any.yml", "- name: a\n  hosts: all\n", True),
+        ("any.yml", "ingress:\n  hosts: []\n", False),
+        ("any.yml", "- name: a\n", False),
+        ("tasks/any.sh", "- hosts: all\n", False),
+        ("any.sh", "ansible-playbook any.yml\n", True),
+        ("README.md", "ansible-playbook any.yml\n", False),
+    ],
+)
+def test_a_file_of_ansible_may_give_values(name: str, text: str, *, is_one: bool) -> None:
+    assert is_of_ansible(GivenFile(name, text)) is is_one
 
 
 def test_variables_of_another_folder_are_read_with_the_tasks(run: Run, tmp_path: Path) -> None:
@@ -161,6 +214,7 @@ NAMING_IT = """\
         ("- hosts: all\n  roles: [{role: gpu, when: has_gpus}]\n", False),
         ("- hosts: all\n  roles: [{name: of.gpu, when: has_gpus}]\n", False),
         ("- hosts: all\n  roles: [{role: other, when: has_gpus}]\n", True),
+        ("- hosts: all\n  roles: [{role: tasks, when: has_gpus}]\n", True),
         ("- hosts: all\n  roles: [{role: gpu, when: a}]\n- hosts: b\n  roles: [gpu]\n", True),
         ("- hosts: all\n  tasks:\n  - include_role: {name: gpu}\n", True),
         ("- hosts: all\n  tasks:\n  - include_role: {name: gpu}\n    when: has_gpus\n", False),
@@ -179,6 +233,22 @@ def test_of_a_role_on_a_condition_nothing_else_follows(site: str, *, wrong: bool
     files = [(f"{tasks}/maps.yml", MAPS), (f"{tasks}/plugin.yml", NAMING_IT), ("site.yml", site)]
 
     assert ("GPU1122" in {each.code for each in found(files) if each.severity != "info"}) is wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "blocks", "wrong"),
+    [("site.yml", 10, False), ("site.yml", 11, True), ("site.yml.j2", 10, True)],
+)
+def test_roles_are_taken_in_by_blocks_of_tasks(name: str, blocks: int, *, wrong: bool) -> None:
+    block = "{include_role: {name: gpu}, when: a}"
+    for _ in range(blocks):
+        block = f"{{block: [{block}]}}"
+    play = f"- hosts: all\n  tasks: [{block}]\n"
+    tasks = "roles/gpu/tasks"
+    files = [(f"{tasks}/maps.yml", MAPS), (f"{tasks}/plugin.yml", NAMING_IT), (name, play)]
+    beside = ("other.yml", "- hosts: all\n  roles: []\n")
+
+    assert ("GPU1122" in {each.code for each in found([*files, beside])}) is wrong
 
 
 CLUSTER = """\

@@ -110,7 +110,7 @@ def _judged(
 ) -> Iterator[Problem]:
     source, _, given = group
     address = INDEX.sub("", source.name)
-    if given is UNKNOWN or isinstance(given, PartlyKnown):
+    if isinstance(given, PartlyKnown):
         return
     rules = list(_inline(source, given))
     for each in resources:

@@ -136,7 +136,7 @@ def _between_commands(lines: Sequence[str]) -> Iterator[tuple[range, range]]:
             while first < len(lines) and _kind(lines[first]) == "" != lines[first].strip():
                 first += 1
         last = first + 1 if first == at else first
-        kind = "comment" if first == at else _kind("".join(lines[first : first + 1]))
+        kind = "comment" if first == at else _kind(lines[first]) if first < len(lines) else ""
         while last < len(lines) and _kind(lines[last]) == kind != "":
             last += 1
         if first < last:

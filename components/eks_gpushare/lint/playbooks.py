@@ -41,8 +41,7 @@ class Playbooks:
 
     def __init__(self, files: Iterable[GivenFile] = ()) -> None:
         own = [each for each in files if not is_guide(each.name)]
-        self._has_tasks = any(map(has_tasks, own))
-        if not self._has_tasks:
+        if not any(map(has_tasks, own)):
             own = []
         folders = {posixpath.dirname(each.name) for each in own if is_of_ansible(each)}
         own = [each for each in own if posixpath.dirname(each.name) in folders]
@@ -50,7 +49,7 @@ class Playbooks:
         self.files = self._variables.files
         """Those with variables that tasks name, as they are called."""
         self._taken: dict[str, set[bool]] = {}
-        for each in own if self._has_tasks else ():
+        for each in own:
             if each.name.lower().endswith(_YAML) and _MAY_TAKE.search(each.text):
                 for document in read_texts(each.text, each.name).documents:
                     for name, is_sure in _taken(document.value, 0, sure=True):
@@ -58,13 +57,14 @@ class Playbooks:
 
     def given(self, document: Document) -> Document:
         """Tasks with what variables are, and by themselves where these may not be done."""
-        if not self._has_tasks or not AnsibleReader().matches(document):
+        if not AnsibleReader().matches(document):
             return document
         made = self._variables.filled(document)
         *folders, file = posixpath.normpath(document.file).split("/")
         above = folders[folders.index("roles") + 1 :][:1] if "roles" in folders else []
-        unsure = [each for each in (*above, file) if self._taken.get(each) == {False}]
-        return replace(made, alone=f"{made.file}:{unsure[0]}") if unsure else made
+        unsure = (each for each in (*above, file) if self._taken.get(each) == {False})
+        name = next(unsure, None)
+        return made if name is None else replace(made, alone=f"{made.file}:{name}")
 
 
 def _taken(value: Any, depth: int, *, sure: bool) -> Iterator[tuple[str, bool]]:

@@ -7,6 +7,7 @@ one's own machines, says in a chapter what is for the cluster that was made last
 from __future__ import annotations
 
 import re
+import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -101,17 +102,17 @@ def above(headings: Iterable[Heading], line: int) -> list[Heading]:
 
 
 def _headings(text: str) -> Iterator[Heading]:
-    fence, in_list = "", False
+    open_: re.Match[str] | None = None
     for number, line in enumerate(text.splitlines(), 1):
         mark = _FENCE.match(line)
-        if in_list and line.startswith("##"):
-            fence = ""  # the list is over, and with it what was open in it
+        if open_ is not None and open_[0].startswith((" ", "\t")) and line.startswith("##"):
+            open_ = None  # the list is over, and with it what was open in it
         if mark is not None:
-            if not fence:
-                fence, in_list = mark[1], line.startswith((" ", "\t"))
-            elif mark[1].startswith(fence):
-                fence = ""
-        elif not fence and (heading := _HEADING.match(line)) is not None:
+            if open_ is None:
+                open_ = mark
+            elif mark[1].startswith(open_[1]):
+                open_ = None
+        elif open_ is None and (heading := _HEADING.match(line)) is not None:
             is_choice, is_option = (each.match(line) is not None for each in (_CHOICE, OPTION))
             yield Heading(len(heading[1]), number, is_choice, is_option)
 
@@ -121,25 +122,23 @@ def _clusters(text: str) -> Iterator[_Cluster]:
     for found in _MAKES_CLUSTER.finditer(text):
         kind = next(name for name, said in found.groupdict().items() if said)
         called = _NAME.search(found["said"])
-        line = text.count("\n", 0, found.start()) + 1
+        line = text[: found.start()].count("\n") + 1
         yield _Cluster(line, kind, called["name"] if called else "")
 
 
 def _with_clusters(headings: Sequence[Heading], made: Sequence[_Cluster]) -> list[Heading]:
     """The headings, where those beside each other make several clusters with whose each is."""
-    beside: dict[int, list[int]] = {}
+    beside: dict[int | None, list[int]] = {}
     open_: list[int] = []
-    ends = [0] * len(headings)
-    last = max(each.line for each in made) + 1
-    for number, heading in enumerate([*headings, Heading(0, last)]):
+    ends: dict[int, int] = {}
+    for number, heading in enumerate(headings):
         while open_ and headings[open_[-1]].depth >= heading.depth:
             ends[open_.pop()] = heading.line
-        if number < len(headings):
-            beside.setdefault(open_[-1] if open_ else -1, []).append(number)
-            open_.append(number)
+        beside.setdefault(open_[-1] if open_ else None, []).append(number)
+        open_.append(number)
     found = list(headings)
     for group in beside.values():
-        lines = [range(headings[each].line, ends[each]) for each in group]
+        lines = [range(headings[each].line, ends.get(each, sys.maxsize)) for each in group]
         of = _of_clusters(lines, made)
         for each, line in zip(group, of, strict=True) if len({*of} - {0}) > 1 else ():
             found[each] = headings[each]._replace(cluster=line)
