@@ -12,7 +12,7 @@ from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.plugin_configs import find_map
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.requests import requests_of
+from eks_gpushare.inventory.requests import asks_for_none, requests_of
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, may_be_same, pairs
 from eks_gpushare.manifests import pod_fields as fields
@@ -138,7 +138,8 @@ def _is_its_own(inventory: Inventory, workload: Workload) -> Severity | None:
     """A note of a pod that is given a GPU, where no node has a second one for it to see."""
     kinds = gpu_nodes(inventory, workload.cluster)
     alone = all(each.type is not None and each.type.gpu_count == 1 for each in kinds)
-    return "info" if kinds and alone and any(requests_of(workload)) else None
+    given = any(not asks_for_none(each) for each in requests_of(workload))
+    return "info" if kinds and alone and given else None
 
 
 def _given_by_hand(
