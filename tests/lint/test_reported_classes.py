@@ -128,7 +128,7 @@ def test_claims_of_gpus_want_a_driver_that_gives_them(
 CLASSES = "".join(
     "apiVersion: resource.k8s.io/v1\nkind: DeviceClass\n"
     f"metadata: {{name: {name}}}\nspec: {{selectors: []}}\n---\n"
-    for name in ("l40s.pool.own.io", "gpu.east.own.io", "shared-gpu.own.io")
+    for name in ("l40s.pool.own.io", "gpu.east.own.io", "shared-gpu.own.io", "batch.own.io")
 )
 
 
@@ -139,6 +139,7 @@ CLASSES = "".join(
         ("L40S.pool.own.io", "warning"),
         ("shared-gpus.own.io", "warning"),
         ("sharde-gpu.own.io", "warning"),
+        ("bacth.own.io", "warning"),
         ("l40.pool.own.io", "info"),  # another GPU
         ("gpu.west.own.io", "info"),
         ("hared-gpu.own.io", "info"),
