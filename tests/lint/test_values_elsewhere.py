@@ -36,6 +36,7 @@ def with_one(values: Any) -> Any:
     [
         ({}, {"config": {"name": UNKNOWN}}),
         ({"gfd": {}}, {"config": {"name": UNKNOWN}, "gfd": {}}),
+        ({"gfd": None}, {"config": {"name": UNKNOWN}, "gfd": None}),
         ({"config": {"default": "a"}}, {"config": {"name": UNKNOWN, "default": "a"}}),
         ({"config": {"name": "b"}}, {"config": {"name": "b"}}),
         ({"config": "b"}, {"config": "b"}),
