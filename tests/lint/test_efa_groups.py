@@ -100,6 +100,7 @@ def told(text: str, **more: str) -> list[str]:
         (inline() + older("egress", SELF, f"var.a ? {OWN} : var.b"), []),
         (inline() + older("egress", ANY, f"var.a ? {OWN} : var.b"), []),  # of this one or not
         (inline() + older("${var.way}", ANY), []),  # of either way
+        (inline() + older("egress", ANY).replace('type = "egress"', 'type = ["egress"]'), []),
         (BARE + newer("ingress", BY_GROUP) + newer("egress", BY_ANY), ["egress"]),
         (BARE + newer("ingress", BY_ANY) + newer("egress", BY_GROUP), ["ingress"]),
         (BARE + newer("ingress", BY_GROUP) + newer("egress", BY_GROUP), []),

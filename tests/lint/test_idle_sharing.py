@@ -314,6 +314,7 @@ spec:
         ("all-1g.5gb", "own", False),
         ("metadata: {name: idle", "# nvidia.com/mig.config=own\nmetadata: {name: idle", False),
         ("alert: Idle", "record: idle", False),
+        ("alert: Idle", "alert: [a]", True),
         ("< 1", "< 1 unless up", False),
         ("max(max", "absent_over_time(max", False),
         ("pod!=", "GPU_I_ID=", False),

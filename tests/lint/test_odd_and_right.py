@@ -1129,6 +1129,7 @@ managedNodeGroups:
         ("g5.xlarge", "nvidia.com/gpu", "info"),
         ("g5.xlarge", "cpu", "warning"),
         ("g5.12xlarge", "nvidia.com/gpu", "warning"),
+        ("p5.4xlarge", "nvidia.com/mig-1g.10gb", "warning"),
     ],
 )
 def test_a_node_with_one_gpu_has_no_other_to_see(node_type: str, limit: str, severity: str) -> None:

@@ -750,6 +750,23 @@ def test_groups_of_the_module_target_a_block_so_too(
     assert bool(told("GPU1299", {"main.tf": text})) is wrong
 
 
+@pytest.mark.parametrize(
+    ("named", "switch", "wrong"),
+    [
+        ('"cr-0123456789abcdef0"', "var.use_capacity_block", False),
+        ("var.reserved", "var.use_capacity_block", False),
+        ("var.capacity_block_id", "var.other", True),
+        ("data.aws_ec2_capacity_block_reservation.a.id", "var.other", True),
+    ],
+)
+def test_a_switch_for_a_block_is_none(named: str, switch: str, wrong: bool) -> None:
+    other = f'b = {{\n      create = {switch}\n      instance_type = "m5.large"\n    }}'
+    text = OF_MODULE.replace("KIND", "self_managed").replace("# group", other)
+    text = text.replace("TYPE", 'instance_type = "p5.48xlarge"').replace("NAMED", named)
+
+    assert bool(told("GPU1299", {"main.tf": text})) is wrong
+
+
 def test_a_quota_is_enough_for_all_nodes() -> None:
     assert told("GPU1293", {"main.tf": TEMPLATE}) == [
         (

@@ -11,9 +11,11 @@ from eks_gpushare.inventory.advertised import is_gpu_resource
 from eks_gpushare.inventory.daemons import role_of
 from eks_gpushare.inventory.items import PART_OF_POD, Workload
 from eks_gpushare.inventory.kept import kept
+from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import PartlyKnown, at, pairs, text
+from eks_gpushare.sharing.resources import MIG_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,6 +90,15 @@ def asks_for_none(request: Request) -> bool:
     return bool(given) and all(
         amount is not UNKNOWN and quantity(str(text(amount))) == 0 for amount in given
     )
+
+
+def has_the_only_gpu(inventory: Inventory, workload: Workload) -> bool:
+    """Whether a pod is given a GPU, and no part of one, and no node has a second one."""
+    kinds = gpu_nodes(inventory, workload.cluster)
+    alone = all(each.type is not None and each.type.gpu_count == 1 for each in kinds)
+    given = [each.resource for each in requests_of(workload) if not asks_for_none(each)]
+    whole = bool(given) and not any(each.startswith(MIG_PREFIX) for each in given)
+    return bool(kinds) and alone and whole
 
 
 def gpu_workloads(

@@ -115,6 +115,7 @@ def _judged(
     rules = list(_inline(source, given))
     for each in resources:
         way = at(each[2], "type") if each[1] == _RULE else _RULES.get(each[1])
+        way = way if way is None or isinstance(way, str) else UNKNOWN
         if way is None or _is_of(each, address, configuration) is False:
             continue
         if way not in _WAYS or _is_of(each, address, configuration) is None:

@@ -23,6 +23,10 @@ _RESERVED: Final = re.compile(
     re.IGNORECASE,
 )
 """References to capacity that is reserved."""
+_OF_ONE: Final = re.compile(r"(?:id|arn)$|^(?:data\.)?aws_", re.IGNORECASE)
+"""Which of these may be the reservation itself, and are no switch for it."""
+_WRITTEN: Final = "cr-"
+"""How an ID begins."""
 
 
 def each_of(given: Any) -> Iterator[tuple[str, Any, Place | None]]:
@@ -88,8 +92,8 @@ def reserved_for(call: MadeResource) -> dict[str, Any]:
         for _, group, _ in each_of(call.values.get(f"{kind}_node_groups"))
         if at(group, MARKET[1]) is not None
     ]
-    if len(groups) > 1:
+    if len(groups) > 1 or any(_WRITTEN in str(at(group, MARKET[1])) for group in groups):
         return {}
     told = (str(name) for each in call.references.values() for name in at(each, "references") or ())
-    meant = {"references": [each for each in told if _RESERVED.search(each)]}
+    meant = {"references": [e for e in told if _RESERVED.search(e) and _OF_ONE.search(e)]}
     return {MARKET[1]: [{"capacity_reservation_target": [{"capacity_reservation_id": meant}]}]}

@@ -142,9 +142,9 @@ def _expressions(given: Any, above: FieldPath) -> Iterator[tuple[FieldPath, str,
 
 
 def _called(alert: Any) -> str:
-    if alert is UNKNOWN:
-        return "an alert"
-    return f"the alert {text(alert)}" if text(alert) else ""
+    if isinstance(alert, str):
+        return f"the alert {alert}" if alert else ""
+    return "" if alert is None else "an alert"
 
 
 @edge(NOT_COUNTERS)

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.findings.finding import dotted
 from eks_gpushare.inventory.items import SecretKeys, Workload
-from eks_gpushare.inventory.nodes import gpu_nodes
 from eks_gpushare.inventory.plugin_configs import find_map
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.requests import asks_for_none, requests_of
+from eks_gpushare.inventory.requests import has_the_only_gpu
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, may_be_same, pairs
 from eks_gpushare.manifests import pod_fields as fields
@@ -119,7 +118,7 @@ def devices_are_given(inventory: Inventory) -> Iterator[Judgement]:
     for workload in inventory.of(Workload):
         if _gives_out_or_tells(workload):
             continue
-        severity = _is_its_own(inventory, workload)
+        severity: Severity | None = "info" if has_the_only_gpu(inventory, workload) else None
         for part in _WITH_ENV:
             for index, container in mappings(at(workload.spec, part)):
                 if _may_see_all(container):
@@ -132,14 +131,6 @@ def devices_are_given(inventory: Inventory) -> Iterator[Judgement]:
                     yield Problem(
                         DEVICES_BY_HAND, workload.source, where, told, ASK_FOR_IT, severity
                     )
-
-
-def _is_its_own(inventory: Inventory, workload: Workload) -> Severity | None:
-    """A note of a pod that is given a GPU, where no node has a second one for it to see."""
-    kinds = gpu_nodes(inventory, workload.cluster)
-    alone = all(each.type is not None and each.type.gpu_count == 1 for each in kinds)
-    given = any(not asks_for_none(each) for each in requests_of(workload))
-    return "info" if kinds and alone and given else None
 
 
 def _given_by_hand(
