@@ -115,7 +115,7 @@ def test_a_sentence_is_between_two_blocks(prose: list[str], *, is_or: bool) -> N
         ("kubectl apply -f x/a.yaml -f=b.yaml", "b.yaml x/a.yaml"),
         ("oc create --filename=a.yaml,b.yaml", "a.yaml b.yaml"),
         ("helm upgrade -i a repo/a \\\n  --values 'a.yaml'", "a.yaml"),
-        ("kubectl apply -k ./overlay/", "./overlay/"),
+        ("kubectl apply -k ./overlay/", "overlay"),
         ("kubectl apply -f $HERE/a.yaml -f ${TOP}/b.yaml", "a.yaml b.yaml"),
         ("kubectl apply -f https://example.com/a.yaml -f -", ""),
         ("kubectl apply -f $(pwd)/a.yaml", ""),
@@ -146,15 +146,51 @@ def test_of_very_many_the_first_are_heeded(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_name_means_what_lies_nearest_or_alone() -> None:
     known = NearFiles(("a/docs/x.yaml", "a/x.yaml", "a/m/y.yaml", "b/m/z.yaml", "c/d/z.yaml", "m"))
 
-    assert known.meant("a/docs/g.md", "x.yaml") == ["a/docs/x.yaml"]
-    assert known.meant("a/docs/g.md", "../x.yaml") == ["a/x.yaml"]
-    assert known.meant("a/docs/g.md", "m/") == ["a/m/y.yaml"]
-    assert known.meant("g.md", "./m/z.yaml") == ["b/m/z.yaml"]
-    assert known.meant("g.md", "../../y.yaml") == ["a/m/y.yaml"]
-    assert known.meant("g.md", "z.yaml") == []
-    assert sorted(known.may_be("g.md", "z.yaml")) == ["b/m/z.yaml", "c/d/z.yaml"]
-    assert known.meant("a/g.md", ".") == []
-    assert known.meant("a/g.md", "no.yaml") == []
+    assert known.meant("a/docs/g.md", "x.yaml") == "a/docs/x.yaml"
+    assert known.meant("a/docs/g.md", "../x.yaml") == "a/x.yaml"
+    assert known.meant("a/docs/g.md", "m") == "a/m"
+    assert known.files_of("a/m") == ["a/m/y.yaml"]
+    assert known.files_of("a/x.yaml") == ["a/x.yaml"]
+    assert known.meant("g.md", "m/z.yaml") == "b/m/z.yaml"
+    assert known.meant("g.md", "../../y.yaml") == "a/m/y.yaml"
+    assert known.meant("g.md", "z.yaml") is None
+    for name in ("z.yaml", "../z.yaml"):
+        assert sorted(known.called(name)) == ["b/m/z.yaml", "c/d/z.yaml"]
+    assert known.called("m/z.yaml") == ["b/m/z.yaml"]
+    assert known.meant("a/g.md", ".") is None
+    assert known.meant("a/g.md", "no.yaml") is None
+
+
+def test_names_of_one_folder_are_one_and_very_many_are_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(either, "MOST_NAMES", 2)
+    apply = "kubectl apply -f ./m -f x/../m/ -f m -f {}.yaml"
+
+    lines = ["```sh", apply.format("a"), "# or", "kubectl apply -f m", "```"]
+    assert told("a.md", lines) == [(2, 2, 2, "a.yaml m"), (2, 4, 4, "m")]
+    assert told("a.md", [*lines[:3], apply.format("b"), "```"]) == []
+
+
+def test_a_folder_is_of_what_names_it_first() -> None:
+    """So that many guides of many files cost no more than both."""
+    first = f"```\n{A} -f m\n# or\nkubectl apply -f m\n```\n"
+    other = "```\nkubectl apply -f m\n# or\nkubectl apply -f n\n```\n"
+    ways = Ways({"a.md": first, "b.md": other, "m/x.yaml": "", "n/y.yaml": ""})
+
+    assert ways.of_file("m/x.yaml") is None
+    assert [of and of[0] for of in map(ways.of_file, ("n/y.yaml",))] == ["b.md"]
+
+
+def test_many_guides_of_one_folder_join_it_once() -> None:
+    links = Links()
+    said = GUIDE.format("kubectl apply -f m\n# or\nkubectl apply -k ./m -f x.yaml")
+    names = [f"{n}/g.md" for n in "abc"]
+    for name in (*names, "m/1.yaml", "m/2/3.yaml", "p/x.yaml", "q/x.yaml", "r/y.yaml"):
+        links.look_at(GivenFile(name, said if name in names else ""))
+
+    joined = [*names, "m/1.yaml", "m/2/3.yaml", "p/x.yaml", "q/x.yaml"]
+    assert links.parts({}) == [joined, ["r/y.yaml"]]
 
 
 def test_a_file_of_several_ways_is_of_none() -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import posixpath
 import re
+from bisect import bisect_left
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.lint.readers.markdown import blocks
 from eks_gpushare.lint.shell.reading import MAX_CHARACTERS, TOOLS
-from eks_gpushare.manifests.folders import Paths, folders_above
+from eks_gpushare.manifests.folders import folders_above
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST: Final = 200
 """Most places of a text with an `or` that are heeded."""
+MOST_NAMES: Final = 200
+"""Most that the ways of a text may name: one with more tells of none."""
 _OR: Final = r"(?:or|alternatively|alternative)(?![A-Za-z0-9_-])"
 _COMMENT: Final = re.compile(rf"[ \t]*#+[ \t]*{_OR}", re.IGNORECASE)
 _SENTENCE: Final = re.compile(
@@ -75,7 +78,7 @@ def ways_in(file: str, text: str) -> list[Way]:
         if not found or (found[-1].first, found[-1].last) != (before.start, before.stop - 1):
             found.append(_way(behind.start, before, lines))
         found.append(_way(found[-1].either, behind, lines))
-    return found
+    return found if len({name for way in found for name in way.names}) <= MOST_NAMES else []
 
 
 def _way(either: int, where: range, lines: Sequence[str]) -> Way:
@@ -87,7 +90,7 @@ def _way(either: int, where: range, lines: Sequence[str]) -> Way:
         for named in _NAMES.findall(line)
         for name in named.split(",")
     }
-    paths = frozenset(name for name in names if _PATH.fullmatch(name))
+    paths = frozenset(posixpath.normpath(name) for name in names if _PATH.fullmatch(name))
     return Way(either, where.start, where.stop - 1, paths)
 
 
@@ -169,34 +172,51 @@ class NearFiles:
 
     def __init__(self, files: Iterable[str]) -> None:
         self._files = set(files)
-        self._paths = Paths(self._files)
+        self._by_end = sorted((_backwards(each), each) for each in self._files)
+        self._called: dict[str, list[str]] = {}
         self._below: dict[str, list[str]] = {}
         for file in sorted(self._files):
             for folder in folders_above(posixpath.dirname(file)):
                 self._below.setdefault(folder, []).append(file)
 
-    def meant(self, file: str, name: str) -> list[str]:
-        """What a file or folder is that another names: the nearest to that, or the only one."""
-        found = self.may_be(file, name)
-        return found if self._near(file, name) or len(found) == 1 else []
-
-    def may_be(self, file: str, name: str) -> list[str]:
-        """The same, with all that are called so where none is near.
+    def meant(self, file: str, name: str) -> str | None:
+        """The file or folder that another names: the nearest to that, or the only one.
 
         Args:
             file: The normal path of what names it.
-            name: A file or a folder.
+            name: The normal path of a file or a folder.
         """
-        return self._near(file, name) or self._paths.ending_with(_UP.sub("", name))
+        near = self.near(file, name)
+        if near is not None:
+            return near
+        found = self.called(name)
+        return found[0] if len(found) == 1 else None
 
-    def _near(self, file: str, name: str) -> list[str]:
+    def near(self, file: str, name: str) -> str | None:
+        """The nearest alone."""
         for folder in folders_above(posixpath.dirname(file)):
             path = posixpath.normpath(posixpath.join(folder, name))
-            if path in self._below and path != folder:  # which may be given as well
-                return self._below[path]
-            if path in self._files:
-                return [path]
-        return []
+            if path != folder and (path in self._files or path in self._below):
+                return path
+        return None
+
+    def called(self, name: str) -> list[str]:
+        """All files that are called so, wherever they lie."""
+        end = _backwards(_UP.sub("", name))
+        if end not in self._called:
+            first = last = bisect_left(self._by_end, (end, ""))
+            while last < len(self._by_end) and self._by_end[last][0].startswith(end):
+                last += 1
+            self._called[end] = [each for _, each in self._by_end[first:last]]
+        return self._called[end]
+
+    def files_of(self, path: str) -> list[str]:
+        """All of a folder, or one of its own."""
+        return self._below.get(path) or [path]
+
+
+def _backwards(path: str) -> str:
+    return f"/{path}"[::-1]
 
 
 class Ways:
@@ -209,6 +229,8 @@ class Ways:
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._of_guides: dict[str, list[Way]] = {}
         self._of_files: dict[str, tuple[str, Way]] = {}
+        self._known: set[str] = set()
+        """Files and folders that a guide or a script has named: of another they are none."""
         told = {name: ways for name, text in texts.items() if (ways := ways_in(name, text))}
         if not told:
             return
@@ -220,14 +242,21 @@ class Ways:
 
     def _add(self, name: str, ways: Iterable[Way], known: NearFiles) -> None:
         """Take the files of ways; one that several ways beside each other have is of none."""
-        found: dict[tuple[str, int], set[Way]] = {}
+        named: dict[str, list[Way]] = {}
         for way in ways:
-            for named in way.names:
-                for path in known.meant(posixpath.normpath(name), named):
-                    found.setdefault((path, way.either), set()).add(way)
-        for (path, _), of in found.items():
-            if len(of) == 1:
-                self._of_files.setdefault(path, (name, of.pop()))
+            for each in sorted(way.names):
+                path = known.meant(posixpath.normpath(name), each)
+                if path is not None and path not in self._known:
+                    named.setdefault(path, []).append(way)
+        self._known.update(named)
+        found: dict[tuple[str, int], dict[int, Way]] = {}
+        for path, of in named.items():
+            for file in known.files_of(path):
+                for way in of:
+                    found.setdefault((file, way.either), {})[way.first] = way
+        for (file, _), beside in sorted(found.items(), key=lambda one: one[0][1]):
+            if len(beside) == 1:
+                self._of_files.setdefault(file, (name, next(iter(beside.values()))))
 
     def of_line(self, guide: str, line: int) -> Way | None:
         """The way that a line of a guide is of."""

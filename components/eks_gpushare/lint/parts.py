@@ -161,9 +161,17 @@ class Links:
     def _join_ways(self, joined: Joined) -> None:
         """Join files that are one or the other with what says so."""
         known = NearFiles(self._files if self._ways else ())
+        first: dict[tuple[str, bool], str] = {}
+        """One of each folder's files, or of those called alike, which are joined already."""
         for file, names in self._ways.items():
             for name in sorted(names):
-                joined.join((file, *known.may_be(file, name)))
+                near = known.near(file, name)
+                key = (name, False) if near is None else (near, True)
+                if key not in first:
+                    files = known.called(name) if near is None else known.files_of(near)
+                    joined.join(files)
+                    first[key] = files[0] if files else file
+                joined.join((file, first[key]))
 
 
 class Joined:
