@@ -357,7 +357,8 @@ def test_an_option_that_names_a_file_is_of_its_cluster() -> None:
     )
     given = (pods("one.yaml", name="1"), pods("two.yaml", name="2"), pods("g.md", 9, name="3"))
 
-    assert chosen(*given, texts={"g.md": text}) == [[0], [1], [2], [0, 1, 2]]
+    # The options hold with the chapters together as well.
+    assert chosen(*given, texts={"g.md": text}) == [[0], [1], [2], [0, 2], [1, 2]]
 
 
 WAYS = """\
@@ -387,3 +388,29 @@ def test_files_and_commands_with_an_or_between_them_are_alternatives() -> None:
     other = {**texts, "docs/g.md": WAYS.replace("helm install a", "oc apply -f two.yaml")}
     assert chosen(one, more, two, rest, texts=other) == [[0, 1, 3], [2, 3], [0, 1, 2, 3]]
     assert chosen(pods("one.yaml", build="a"), two, texts=other) == [[0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("in_one", "in_two", "is_or"),
+    [(True, False, False), (False, True, False), (True, True, True), (False, False, True)],
+)
+def test_ways_of_which_one_makes_nodes_are_none(*, in_one: bool, in_two: bool, is_or: bool) -> None:
+    """The pods of one are for the nodes of the other."""
+    text = WAYS.replace("helm install a", "oc apply -f two.yaml")
+    of_ways = [nodes("one.yaml", name="n")] * in_one + [nodes("two.yaml", name="m")] * in_two
+    one, more, two = (pods(f"{name}.yaml", name=name) for name in ("one", "more", "two"))
+    files = ("one.yaml", "more.yaml", "two.yaml")
+    texts = {"docs/g.md": text, **dict.fromkeys(files, "")}
+
+    found = chosen(one, more, two, *of_ways, texts=texts)
+    assert (len(found) > 1) == is_or
+
+
+def test_where_there_are_options_no_or_is_heeded() -> None:
+    text = "# A\n## Option A\n## Option B\n## Tests\n\n" + WAYS.replace("# Install\n", "")
+    one, more = (pods(f"{name}.yaml", name=name) for name in ("one", "more"))
+    texts = {"g.md": text, "one.yaml": "", "more.yaml": ""}
+    given = (nodes("g.md", 2), nodes("g.md", 3, "b"), chart("g.md", 8), one, more)
+
+    assert chosen(*given, texts=texts) == [[0, 2, 3, 4], [1, 2, 3, 4]]
+    assert chosen(*given[2:], texts=texts) == [[0], [1, 2], [0, 1, 2]]

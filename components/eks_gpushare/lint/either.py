@@ -1,6 +1,6 @@
 """What guides and scripts say is one or the other: commands with an `or` between them.
 
-A comment between commands, or a sentence between the blocks of a guide, that begins with it says
+A comment between commands, or a paragraph before a block of a guide, that is nothing but it says
 that what the commands before and behind it apply need not be there together, wherever it lies. All
 commands of a script are run but those that a comment puts out.
 """
@@ -28,17 +28,22 @@ MOST: Final = 200
 MOST_NAMES: Final = 200
 """Most that the ways of a text may name: one with more tells of none."""
 _OR: Final = r"(?:or|alternatively|alternative)(?![A-Za-z0-9_-])"
-_COMMENT: Final = re.compile(rf"[ \t]*#+[ \t]*{_OR}", re.IGNORECASE)
-_SENTENCE: Final = re.compile(
-    r"(?:\A[ \t\n>]*|\n[ \t>]*\n[ \t>]*)(?:[-*+][ \t]+|[0-9]+[.)][ \t]+)?[*_]{0,3}" + _OR,
-    re.IGNORECASE,
+_CHOICE: Final = (
+    _OR + r"[*_]{0,3},?(?:[ \t]+(?:with|by|use|using|via))?"
+    r"(?:[ \t]+(?!(?:above|after|as|check|else|higher|if|just|later|more|newer|not|rather|see|so"
+    r"|unless|until|wait|watch|when)\b)[A-Za-z0-9_./`-]+){0,2}(?:[ \t]*:)?[ \t]*"
 )
-"""One that begins a paragraph."""
+"""One that says nothing but what the other way is with."""
+_COMMENT: Final = re.compile(rf"[ \t]*#+[ \t]*{_CHOICE}", re.IGNORECASE)
+_SENTENCE: Final = re.compile(
+    r"[ \t>]*(?:[-*+][ \t]+|[0-9]+[.)][ \t]+)?[*_]{0,3}" + _CHOICE + r"[*_]{0,3}", re.IGNORECASE
+)
+"""Such a paragraph."""
+_PARAGRAPHS: Final = re.compile(r"\n[ \t>]*\n")
 _HEADING: Final = re.compile(r"^#{1,6}[ \t]", re.MULTILINE)
 _ANY: Final = re.compile(rf"^[ \t>#*_+.)0-9-]*{_OR}", re.IGNORECASE | re.MULTILINE)
 _PUT_OUT: Final = re.compile(
-    rf"[ \t]*#+[ \t]*(?:{_OR}(?:[^\n:]*:|,)?[ \t]*)?(?:[$%][ \t]+)?(?:sudo[ \t]+)?"
-    rf"(?:{'|'.join(TOOLS)})[ \t]+[a-z-]",
+    rf"[ \t]*#+[ \t]*(?:[$%][ \t]+)?(?:sudo[ \t]+)?(?:{'|'.join(TOOLS)})[ \t]+[a-z-]",
     re.IGNORECASE,
 )
 """A comment with a command in it."""
@@ -104,7 +109,8 @@ def _between_blocks(text: str) -> Iterator[tuple[range, range]]:
                 yield _moved(before, block.line - 1), _moved(behind, block.line - 1)
     for (one, prose), (_, other) in pairwise(pairwise(found)):
         is_between = prose.kind == "prose" and "prose" not in {one.kind, other.kind}
-        if is_between and _SENTENCE.search(prose.text) and not _HEADING.search(prose.text):
+        said = _PARAGRAPHS.split(prose.text.strip()) if is_between else [""]
+        if _SENTENCE.fullmatch(said[-1]) and not _HEADING.search(prose.text):
             yield _lines_of(one), _lines_of(other)
 
 
@@ -120,10 +126,10 @@ def _put_out(lines: Sequence[str]) -> Iterator[tuple[range, range]]:
 def _between_commands(lines: Sequence[str]) -> Iterator[tuple[range, range]]:
     """Lines before and behind a comment that begins so, up to a blank one or another comment.
 
-    Such a comment may have the commands behind it, itself or in those after it.
+    The commands behind it may be in comments themselves.
     """
     for at, line in enumerate(lines):
-        if not _COMMENT.match(line):
+        if not _COMMENT.fullmatch(line):
             continue
         end = at
         while end and not lines[end - 1].strip():
@@ -131,24 +137,16 @@ def _between_commands(lines: Sequence[str]) -> Iterator[tuple[range, range]]:
         start = end
         while start and _kind(lines[start - 1]) == _kind(lines[end - 1]) != "":
             start -= 1
-        if start == end:
-            continue
-        first = at
-        if not (_PUT_OUT.match(line) and _NAMES.search(line)):
-            first += 1
-            while first < len(lines) and _kind(lines[first]) == "" != lines[first].strip():
-                first += 1
-        last = first + 1 if first == at else first
-        kind = "comment" if first == at else _kind(lines[first]) if first < len(lines) else ""
-        while last < len(lines) and _kind(lines[last]) == kind != "":
+        last = first = at + 1
+        while last < len(lines) and _kind(lines[last]) == _kind(lines[first]) != "":
             last += 1
-        if first < last:
+        if start < end and first < last:
             yield range(start + 1, end + 1), range(first + 1, last + 1)
 
 
 def _kind(line: str) -> str:
     """Whether it is a command, or a comment that puts out one; empty of others."""
-    if _COMMENT.match(line) or not line.strip():
+    if _COMMENT.fullmatch(line) or not line.strip():
         return ""
     if line.lstrip()[0] != "#":
         return "command"
