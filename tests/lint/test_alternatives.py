@@ -294,9 +294,11 @@ text
         ("gcloud container clusters create a", "gcloud container clusters create b", True),
         ("gcloud beta container clusters create-auto a", "gcloud container clusters list", False),
         ("curl -sfL https://get.k3s.io | sh -", "curl -sfL https://get.rke2.io | sh -", True),
-        ("minikube start -p a", "kind create cluster", True),
-        ("minikube start -p a", "minikube start --profile b", True),
-        ("k3d cluster create a", "k3d cluster create b", True),
+        ("az aks create -n a", "az aks create --name b", True),
+        ("eksctl create cluster --profile a", "eksctl create cluster --profile b -n a", False),
+        ("eksctl create cluster --name a", "kind create cluster", False),
+        ("eksctl create cluster --name a", "minikube start --gpus all", False),
+        ("k3d cluster create a", "kubeadm init", False),
     ],
 )
 def test_a_chapter_with_a_cluster_of_its_own_is_of_that(
@@ -318,21 +320,21 @@ def test_a_chapter_with_a_cluster_of_its_own_is_of_that(
 
 
 def test_a_cluster_that_is_made_anew_is_the_one_before() -> None:
-    text = "\n# A\nminikube start\n# B\nkubeadm init\n# C\nminikube start\n# D\n"
+    text = "\n# A\naz aks create\n# B\nkubeadm init\n# C\naz aks create\n# D\n"
     given = [pods("g.md", n, name=str(n)) for n in (3, 5, 7, 8)]
 
     assert chosen(*given, texts={"g.md": text}) == [[0, 2, 3], [1], [0, 1, 2, 3]]
 
 
 def test_clusters_within_one_section_are_none_of_others() -> None:
-    text = "# A\n## B\nminikube start\n## C\nkubeadm init\n# D\nkind create cluster\n"
+    text = "# A\n## B\naz aks create\n## C\nkubeadm init\n# D\neksctl create cluster\n"
     given = [pods("g.md", n, name=str(n)) for n in (2, 4, 6)]
 
     whole = [0, 1, 2]
     assert chosen(*given, texts={"g.md": text}) == [[0], [1], [2], whole]
-    both = text.replace("# D\nkind create cluster\n", "minikube start\n")
+    both = text.replace("# D\neksctl create cluster\n", "az aks create\n")
     assert chosen(*given[:2], texts={"g.md": both}) == [[0, 1]]
-    text = "# A\n# B\nminikube start\nkubeadm init\n# C\n"
+    text = "# A\n# B\naz aks create\nkubeadm init\n# C\n"
     ways = (nodes("g.md", 1), nodes("g.md", 2, "b"), pods("g.md", 5))
     assert chosen(*ways, texts={"g.md": text}) == [[0, 2], [1, 2]]
 
@@ -342,7 +344,7 @@ def test_a_list_of_very_many_clusters_has_no_chapters(
     most: int, monkeypatch: pytest.MonkeyPatch, *, is_apart: bool
 ) -> None:
     monkeypatch.setattr(sections, "MOST", most)
-    text = "# A\nminikube start\n# B\nkubeadm init\n# C\nkind create cluster\n"
+    text = "# A\naz aks create\n# B\nkubeadm init\n# C\neksctl create cluster\n"
     given = [pods("g.md", n, name=str(n)) for n in (2, 4, 6)]
 
     whole = [[0, 1, 2]]
