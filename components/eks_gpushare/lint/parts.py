@@ -159,10 +159,12 @@ class Links:
             joined.join((file, *below.of_application(file, folders), *built))
 
     def _join_ways(self, joined: Joined) -> None:
-        """Join files that are one or the other with what says so."""
+        """Join files that are one or the other with what says so.
+
+        Those of a folder, or called alike, are joined once, and then stood for by the first.
+        """
         known = NearFiles(self._files if self._ways else ())
         first: dict[tuple[str, bool], str] = {}
-        """One of each folder's files, or of those called alike, which are joined already."""
         for file, names in self._ways.items():
             for name in sorted(names):
                 near = known.near(file, name)
