@@ -172,6 +172,7 @@ def test_a_name_means_what_lies_nearest_or_alone() -> None:
     for name in ("z.yaml", "../z.yaml"):
         assert sorted(known.called(name)) == ["b/m/z.yaml", "c/d/z.yaml"]
     assert known.called("m/z.yaml") == ["b/m/z.yaml"]
+    assert NearFiles(("z.yaml",)).called("z.yaml") == ["z.yaml"]
     assert known.meant("a/g.md", ".") is None
     assert known.meant("a/g.md", "no.yaml") is None
 
