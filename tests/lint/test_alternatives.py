@@ -294,9 +294,11 @@ text
         ("gcloud container clusters create a", "gcloud container clusters create b", True),
         ("gcloud beta container clusters create-auto a", "gcloud container clusters list", False),
         ("curl -sfL https://get.k3s.io | sh -", "curl -sfL https://get.rke2.io | sh -", True),
-        ("minikube start -p a", "kind create cluster", True),
-        ("minikube start -p a", "minikube start --profile b", True),
-        ("k3d cluster create a", "k3d cluster create b", True),
+        ("az aks create -n a", "az aks create --name b", True),
+        ("eksctl create cluster --profile a", "eksctl create cluster --profile b -n a", False),
+        ("eksctl create cluster --name a", "kind create cluster", False),
+        ("eksctl create cluster --name a", "minikube start --gpus all", False),
+        ("k3d cluster create a", "kubeadm init", False),
     ],
 )
 def test_a_chapter_with_a_cluster_of_its_own_is_of_that(
@@ -318,21 +320,21 @@ def test_a_chapter_with_a_cluster_of_its_own_is_of_that(
 
 
 def test_a_cluster_that_is_made_anew_is_the_one_before() -> None:
-    text = "\n# A\nminikube start\n# B\nkubeadm init\n# C\nminikube start\n# D\n"
+    text = "\n# A\naz aks create\n# B\nkubeadm init\n# C\naz aks create\n# D\n"
     given = [pods("g.md", n, name=str(n)) for n in (3, 5, 7, 8)]
 
     assert chosen(*given, texts={"g.md": text}) == [[0, 2, 3], [1], [0, 1, 2, 3]]
 
 
 def test_clusters_within_one_section_are_none_of_others() -> None:
-    text = "# A\n## B\nminikube start\n## C\nkubeadm init\n# D\nkind create cluster\n"
+    text = "# A\n## B\naz aks create\n## C\nkubeadm init\n# D\neksctl create cluster\n"
     given = [pods("g.md", n, name=str(n)) for n in (2, 4, 6)]
 
     whole = [0, 1, 2]
     assert chosen(*given, texts={"g.md": text}) == [[0], [1], [2], whole]
-    both = text.replace("# D\nkind create cluster\n", "minikube start\n")
+    both = text.replace("# D\neksctl create cluster\n", "az aks create\n")
     assert chosen(*given[:2], texts={"g.md": both}) == [[0, 1]]
-    text = "# A\n# B\nminikube start\nkubeadm init\n# C\n"
+    text = "# A\n# B\naz aks create\nkubeadm init\n# C\n"
     ways = (nodes("g.md", 1), nodes("g.md", 2, "b"), pods("g.md", 5))
     assert chosen(*ways, texts={"g.md": text}) == [[0, 2], [1, 2]]
 
@@ -342,7 +344,7 @@ def test_a_list_of_very_many_clusters_has_no_chapters(
     most: int, monkeypatch: pytest.MonkeyPatch, *, is_apart: bool
 ) -> None:
     monkeypatch.setattr(sections, "MOST", most)
-    text = "# A\nminikube start\n# B\nkubeadm init\n# C\nkind create cluster\n"
+    text = "# A\naz aks create\n# B\nkubeadm init\n# C\neksctl create cluster\n"
     given = [pods("g.md", n, name=str(n)) for n in (2, 4, 6)]
 
     whole = [[0, 1, 2]]
@@ -357,7 +359,8 @@ def test_an_option_that_names_a_file_is_of_its_cluster() -> None:
     )
     given = (pods("one.yaml", name="1"), pods("two.yaml", name="2"), pods("g.md", 9, name="3"))
 
-    assert chosen(*given, texts={"g.md": text}) == [[0], [1], [2], [0, 1, 2]]
+    # The options hold with the chapters together as well.
+    assert chosen(*given, texts={"g.md": text}) == [[0], [1], [2], [0, 2], [1, 2]]
 
 
 WAYS = """\
@@ -387,3 +390,29 @@ def test_files_and_commands_with_an_or_between_them_are_alternatives() -> None:
     other = {**texts, "docs/g.md": WAYS.replace("helm install a", "oc apply -f two.yaml")}
     assert chosen(one, more, two, rest, texts=other) == [[0, 1, 3], [2, 3], [0, 1, 2, 3]]
     assert chosen(pods("one.yaml", build="a"), two, texts=other) == [[0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("in_one", "in_two", "is_or"),
+    [(True, False, False), (False, True, False), (True, True, True), (False, False, True)],
+)
+def test_ways_of_which_one_makes_nodes_are_none(*, in_one: bool, in_two: bool, is_or: bool) -> None:
+    """The pods of one are for the nodes of the other."""
+    text = WAYS.replace("helm install a", "oc apply -f two.yaml")
+    of_ways = [nodes("one.yaml", name="n")] * in_one + [nodes("two.yaml", name="m")] * in_two
+    one, more, two = (pods(f"{name}.yaml", name=name) for name in ("one", "more", "two"))
+    files = ("one.yaml", "more.yaml", "two.yaml")
+    texts = {"docs/g.md": text, **dict.fromkeys(files, "")}
+
+    found = chosen(one, more, two, *of_ways, texts=texts)
+    assert (len(found) > 1) == is_or
+
+
+def test_where_there_are_options_no_or_is_heeded() -> None:
+    text = "# A\n## Option A\n## Option B\n## Tests\n\n" + WAYS.replace("# Install\n", "")
+    one, more = (pods(f"{name}.yaml", name=name) for name in ("one", "more"))
+    texts = {"g.md": text, "one.yaml": "", "more.yaml": ""}
+    given = (nodes("g.md", 2), nodes("g.md", 3, "b"), chart("g.md", 8), one, more)
+
+    assert chosen(*given, texts=texts) == [[0, 2, 3, 4], [1, 2, 3, 4]]
+    assert chosen(*given[2:], texts=texts) == [[0], [1, 2], [0, 1, 2]]

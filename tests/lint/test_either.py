@@ -39,7 +39,18 @@ BOTH = [(2, 2, 2, "a.yaml"), (2, 4, 4, "b.yaml")]
         ("# or", True),
         ("#OR:", True),
         ("# Or with KEDA:", True),
-        ("## Alternatively, all at once", True),
+        ("## Alternatively, with helm/x.yaml", True),
+        ("# or  using `helm` charts :", True),
+        ("# Or by hand", True),
+        ("# or else:", False),
+        ("# Or rather: only then,", False),
+        ("# Or watch it", False),
+        ("# or later", False),
+        ("# or when asked", False),
+        ("# or without the notebook:", False),
+        ("# Or with all of KEDA:", False),
+        ("# Alternative dashboards are there", False),
+        (f"# or: {A}", False),
         ("# Alternative:", True),
         ("# or-tools", False),
         ("# Orders", False),
@@ -56,7 +67,8 @@ def test_a_comment_that_begins_so_is_between_two_ways(comment: str, *, is_or: bo
     [
         ((C, "", A, "", "# or", B, "", C), [(3, 3, 3, "a.yaml"), (3, 6, 6, "b.yaml")]),
         ((C, "# this", A, "# or", B, "# then", C), [(3, 3, 3, "a.yaml"), (3, 5, 5, "b.yaml")]),
-        ((C, A, "# or", "# the other", B), [(1, 1, 2, "a.yaml c.yaml"), (1, 5, 5, "b.yaml")]),
+        ((C, A, "# or", B, C), [(1, 1, 2, "a.yaml c.yaml"), (1, 4, 5, "b.yaml c.yaml")]),
+        ((A, "# or", "# the other", B), []),
         (
             (A, "# or", B, "# or", C),
             [(1, 1, 1, "a.yaml"), (1, 3, 3, "b.yaml"), (1, 5, 5, "c.yaml")],
@@ -68,10 +80,9 @@ def test_a_comment_that_begins_so_is_between_two_ways(comment: str, *, is_or: bo
                 *((5, 5, 5, "a.yaml"), (5, 7, 7, "c.yaml")),
             ],
         ),
-        ((A, f"# or: {B}", C), [(1, 1, 1, "a.yaml"), (1, 2, 2, "b.yaml")]),
         ((A, "# or", f"# {B}", C), [(1, 1, 1, "a.yaml"), (1, 3, 3, "b.yaml")]),
-        ((A, f"# or {B}", f"# {C}"), [(1, 1, 1, "a.yaml"), (1, 2, 3, "b.yaml c.yaml")]),
-        ((A, "# or helm install it:", B), [(1, 1, 1, "a.yaml"), (1, 3, 3, "b.yaml")]),
+        ((A, "# or", f"# {B}", f"# {C}"), [(1, 1, 1, "a.yaml"), (1, 3, 4, "b.yaml c.yaml")]),
+        ((A, f"# or {B}", f"# {C}"), []),
         ((C, f"# {A}", "# or", B), [(2, 2, 2, "a.yaml"), (2, 4, 4, "b.yaml")]),
         (("# or", B), []),
         ((A, "# or"), []),
@@ -92,8 +103,12 @@ def test_ways_go_up_to_a_blank_line_or_another_comment(
     [
         (["", "Or with KEDA:", ""], True),
         (["**Alternatively**, with KEDA:"], True),
-        (["", "", "1. or so", ""], True),
-        (["Then.", "", "> - Alternative: KEDA"], True),
+        (["Then.", " ", "1. or", ""], True),
+        (["Or, with KEDA:", "", "And the pods:"], False),
+        (["Alternatively, see the guide of NVIDIA."], False),
+        (["Alternatively you can wait for it. Then:"], False),
+        (["Or:", "those"], False),
+        (["Then.", "", "> - Alternative KEDA:"], True),
         (["Use the autoscaler", "or KEDA:"], False),
         (["Or with KEDA:", "", "## KEDA", ""], False),
         (["And KEDA:"], False),
@@ -115,7 +130,7 @@ def test_a_sentence_is_between_two_blocks(prose: list[str], *, is_or: bool) -> N
         ("kubectl apply -f x/a.yaml -f=b.yaml", "b.yaml x/a.yaml"),
         ("oc create --filename=a.yaml,b.yaml", "a.yaml b.yaml"),
         ("helm upgrade -i a repo/a \\\n  --values 'a.yaml'", "a.yaml"),
-        ("kubectl apply -k ./overlay/", "./overlay/"),
+        ("kubectl apply -k ./overlay/", "overlay"),
         ("kubectl apply -f $HERE/a.yaml -f ${TOP}/b.yaml", "a.yaml b.yaml"),
         ("kubectl apply -f https://example.com/a.yaml -f -", ""),
         ("kubectl apply -f $(pwd)/a.yaml", ""),
@@ -146,15 +161,52 @@ def test_of_very_many_the_first_are_heeded(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_name_means_what_lies_nearest_or_alone() -> None:
     known = NearFiles(("a/docs/x.yaml", "a/x.yaml", "a/m/y.yaml", "b/m/z.yaml", "c/d/z.yaml", "m"))
 
-    assert known.meant("a/docs/g.md", "x.yaml") == ["a/docs/x.yaml"]
-    assert known.meant("a/docs/g.md", "../x.yaml") == ["a/x.yaml"]
-    assert known.meant("a/docs/g.md", "m/") == ["a/m/y.yaml"]
-    assert known.meant("g.md", "./m/z.yaml") == ["b/m/z.yaml"]
-    assert known.meant("g.md", "../../y.yaml") == ["a/m/y.yaml"]
-    assert known.meant("g.md", "z.yaml") == []
-    assert sorted(known.may_be("g.md", "z.yaml")) == ["b/m/z.yaml", "c/d/z.yaml"]
-    assert known.meant("a/g.md", ".") == []
-    assert known.meant("a/g.md", "no.yaml") == []
+    assert known.meant("a/docs/g.md", "x.yaml") == "a/docs/x.yaml"
+    assert known.meant("a/docs/g.md", "../x.yaml") == "a/x.yaml"
+    assert known.meant("a/docs/g.md", "m") == "a/m"
+    assert known.files_of("a/m") == ["a/m/y.yaml"]
+    assert known.files_of("a/x.yaml") == ["a/x.yaml"]
+    assert known.meant("g.md", "m/z.yaml") == "b/m/z.yaml"
+    assert known.meant("g.md", "../../y.yaml") == "a/m/y.yaml"
+    assert known.meant("g.md", "z.yaml") is None
+    for name in ("z.yaml", "../z.yaml"):
+        assert sorted(known.called(name)) == ["b/m/z.yaml", "c/d/z.yaml"]
+    assert known.called("m/z.yaml") == ["b/m/z.yaml"]
+    assert NearFiles(("z.yaml",)).called("z.yaml") == ["z.yaml"]
+    assert known.meant("a/g.md", ".") is None
+    assert known.meant("a/g.md", "no.yaml") is None
+
+
+def test_names_of_one_folder_are_one_and_very_many_are_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(either, "MOST_NAMES", 2)
+    apply = "kubectl apply -f ./m -f x/../m/ -f m -f {}.yaml"
+
+    lines = ["```sh", apply.format("a"), "# or", "kubectl apply -f m", "```"]
+    assert told("a.md", lines) == [(2, 2, 2, "a.yaml m"), (2, 4, 4, "m")]
+    assert told("a.md", [*lines[:3], apply.format("b"), "```"]) == []
+
+
+def test_a_folder_is_of_what_names_it_first() -> None:
+    """So that many guides of many files cost no more than both."""
+    first = f"```\n{A} -f m\n# or\nkubectl apply -f m\n```\n"
+    other = "```\nkubectl apply -f m\n# or\nkubectl apply -f n\n```\n"
+    ways = Ways({"a.md": first, "b.md": other, "m/x.yaml": "", "n/y.yaml": ""})
+
+    assert ways.of_file("m/x.yaml") is None
+    assert [of and of[0] for of in map(ways.of_file, ("n/y.yaml",))] == ["b.md"]
+
+
+def test_many_guides_of_one_folder_join_it_once() -> None:
+    links = Links()
+    said = GUIDE.format("kubectl apply -f m\n# or\nkubectl apply -k ./m -f x.yaml")
+    names = [f"{n}/g.md" for n in "abc"]
+    for name in (*names, "m/1.yaml", "m/2/3.yaml", "p/x.yaml", "q/x.yaml", "r/y.yaml"):
+        links.look_at(GivenFile(name, said if name in names else ""))
+
+    joined = [*names, "m/1.yaml", "m/2/3.yaml", "p/x.yaml", "q/x.yaml"]
+    assert links.parts({}) == [joined, ["r/y.yaml"]]
 
 
 def test_a_file_of_several_ways_is_of_none() -> None:

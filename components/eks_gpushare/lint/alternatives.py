@@ -115,25 +115,49 @@ def alternatives(
         clusters: The cluster that a file is for, where something else says so.
         ways: What guides and scripts say is one or the other, where that is found already.
     """
-    top = _Place()
     sections = _Sections(texts, Ways(texts) if ways is None else ways)
     options = _Options(items, texts, guides_with_options(texts) if guides is None else guides)
     items = _without_excerpts(items)
-    for item in items:
-        place = top
-        for step in options.of(item) or sections.steps_to(item):
-            heading = step if isinstance(step, Heading) else None
-            if step not in place.below:
-                place.below[step] = _Place(
-                    heading=heading, cluster=_cluster_of(step, texts, clusters or {})
-                )
-            place = place.below[step]
-        place.items.append(item)
-    chosen = _choices(top)
-    if top.has_guesses():
-        chosen.append(list(items))  # what is told has to hold if they go together after all
+    steps = [options.of(item) or sections.steps_to(item) for item in items]
+    sure = [tuple(step for step in of if not _is_guess(step)) for of in steps]
+    if not any(isinstance(step, Heading) and step.is_option for of in sure for step in of):
+        sections.heed_ways(items)
+        steps = [options.of(item) or sections.steps_to(item) for item in items]
+    guessed = _tree(items, steps, texts, clusters or {})
+    chosen = _choices(guessed)
+    if guessed.has_guesses():  # what is told has to hold if they go together after all
+        known = [{id(item) for item in group} for group in chosen]
+        chosen += [
+            group
+            for group in _choices(_tree(items, sure, texts, clusters or {}))
+            if {id(item) for item in group} not in known
+        ]
     order = {id(item): number for number, item in enumerate(items)}
     return [tuple(sorted(group, key=lambda item: order[id(item)])) for group in chosen]
+
+
+def _is_guess(step: Heading | str) -> bool:
+    return isinstance(step, Heading) and bool(step.either)
+
+
+def _tree(
+    items: Iterable[Item],
+    steps: Iterable[Iterable[Heading | str]],
+    texts: Mapping[str, str],
+    clusters: Mapping[str, str],
+) -> _Place:
+    """The place that all others are in, with the items by the steps to each."""
+    top = _Place()
+    for item, of in zip(items, steps, strict=True):
+        place = top
+        for step in of:
+            if step not in place.below:
+                heading = step if isinstance(step, Heading) else None
+                cluster = _cluster_of(step, texts, clusters)
+                place.below[step] = _Place(heading=heading, cluster=cluster)
+            place = place.below[step]
+        place.items.append(item)
+    return top
 
 
 def _choices(place: _Place) -> list[list[Item]]:
@@ -202,20 +226,41 @@ class _Sections:
     def __init__(self, texts: Mapping[str, str], ways: Ways) -> None:
         self._texts, self._ways = texts, ways
         self._headings: dict[str, list[Heading]] = {}
+        self._heeded: set[tuple[str, int]] = set()
+
+    def heed_ways(self, items: Iterable[Item]) -> None:
+        """Take ways for such, from here on, of which all or none make nodes."""
+        nodes: dict[tuple[str, int], dict[int, bool]] = {}
+        for item in items:
+            told = self._way_of(item)
+            if told is not None:
+                guide, way = told
+                beside = nodes.setdefault((guide, way.either), {})
+                beside[way.first] = beside.get(way.first, False) or _makes_nodes(item)
+        self._heeded = {key for key, of in nodes.items() if len(of) > len({*of.values()}) == 1}
 
     def steps_to(self, item: Item) -> tuple[Heading | str, ...]:
         """The file of an item, and the sections down to it."""
         document = item.source.document
         if not isinstance(document, Document) or document.build:
             return ()  # what a kustomization builds is there all at once
+        told = self._way_of(item)
+        way = told[1] if told is not None and (told[0], told[1].either) in self._heeded else None
         if is_guide(document.file):
-            line = document.position(item.source.path).line
-            return self._steps(document.file, line, self._ways.of_line(document.file, line))
-        told = self._ways.of_file(posixpath.normpath(document.file))
-        if told is None:
+            return self._steps(document.file, document.position(item.source.path).line, way)
+        if told is None or way is None:
             return (document.file,)
-        guide, way = told
-        return (*self._steps(guide, way.first, way), document.file)
+        return (*self._steps(told[0], way.first, way), document.file)
+
+    def _way_of(self, item: Item) -> tuple[str, Way] | None:
+        """The way that an item is of, and who tells of it."""
+        document = item.source.document
+        if not isinstance(document, Document) or document.build:
+            return None
+        if not is_guide(document.file):
+            return self._ways.of_file(posixpath.normpath(document.file))
+        way = self._ways.of_line(document.file, document.position(item.source.path).line)
+        return way and (document.file, way)
 
     def _steps(self, guide: str, line: int, way: Way | None) -> tuple[Heading | str, ...]:
         if guide not in self._headings:

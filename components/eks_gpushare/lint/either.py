@@ -1,6 +1,6 @@
 """What guides and scripts say is one or the other: commands with an `or` between them.
 
-A comment between commands, or a sentence between the blocks of a guide, that begins with it says
+A comment between commands, or a paragraph before a block of a guide, that is nothing but it says
 that what the commands before and behind it apply need not be there together, wherever it lies. All
 commands of a script are run but those that a comment puts out.
 """
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import posixpath
 import re
+from bisect import bisect_left
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.lint.readers.markdown import blocks
 from eks_gpushare.lint.shell.reading import MAX_CHARACTERS, TOOLS
-from eks_gpushare.manifests.folders import Paths, folders_above
+from eks_gpushare.manifests.folders import folders_above
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,18 +25,25 @@ if TYPE_CHECKING:
 
 MOST: Final = 200
 """Most places of a text with an `or` that are heeded."""
+MOST_NAMES: Final = 200
+"""Most that the ways of a text may name: one with more tells of none."""
 _OR: Final = r"(?:or|alternatively|alternative)(?![A-Za-z0-9_-])"
-_COMMENT: Final = re.compile(rf"[ \t]*#+[ \t]*{_OR}", re.IGNORECASE)
-_SENTENCE: Final = re.compile(
-    r"(?:\A[ \t\n>]*|\n[ \t>]*\n[ \t>]*)(?:[-*+][ \t]+|[0-9]+[.)][ \t]+)?[*_]{0,3}" + _OR,
-    re.IGNORECASE,
+_CHOICE: Final = (
+    _OR + r"[*_]{0,3},?(?:[ \t]+(?:with|by|use|using|via))?"
+    r"(?:[ \t]+(?!(?:above|after|as|check|else|higher|if|just|later|more|newer|not|rather|see|so"
+    r"|unless|until|wait|watch|when)\b)[A-Za-z0-9_./`-]+){0,2}(?:[ \t]*:)?[ \t]*"
 )
-"""One that begins a paragraph."""
+"""One that says nothing but what the other way is with."""
+_COMMENT: Final = re.compile(rf"[ \t]*#+[ \t]*{_CHOICE}", re.IGNORECASE)
+_SENTENCE: Final = re.compile(
+    r"[ \t>]*(?:[-*+][ \t]+|[0-9]+[.)][ \t]+)?[*_]{0,3}" + _CHOICE + r"[*_]{0,3}", re.IGNORECASE
+)
+"""Such a paragraph."""
+_PARAGRAPHS: Final = re.compile(r"\n[ \t>]*\n")
 _HEADING: Final = re.compile(r"^#{1,6}[ \t]", re.MULTILINE)
 _ANY: Final = re.compile(rf"^[ \t>#*_+.)0-9-]*{_OR}", re.IGNORECASE | re.MULTILINE)
 _PUT_OUT: Final = re.compile(
-    rf"[ \t]*#+[ \t]*(?:{_OR}(?:[^\n:]*:|,)?[ \t]*)?(?:[$%][ \t]+)?(?:sudo[ \t]+)?"
-    rf"(?:{'|'.join(TOOLS)})[ \t]+[a-z-]",
+    rf"[ \t]*#+[ \t]*(?:[$%][ \t]+)?(?:sudo[ \t]+)?(?:{'|'.join(TOOLS)})[ \t]+[a-z-]",
     re.IGNORECASE,
 )
 """A comment with a command in it."""
@@ -75,7 +83,7 @@ def ways_in(file: str, text: str) -> list[Way]:
         if not found or (found[-1].first, found[-1].last) != (before.start, before.stop - 1):
             found.append(_way(behind.start, before, lines))
         found.append(_way(found[-1].either, behind, lines))
-    return found
+    return found if len({name for way in found for name in way.names}) <= MOST_NAMES else []
 
 
 def _way(either: int, where: range, lines: Sequence[str]) -> Way:
@@ -87,7 +95,7 @@ def _way(either: int, where: range, lines: Sequence[str]) -> Way:
         for named in _NAMES.findall(line)
         for name in named.split(",")
     }
-    paths = frozenset(name for name in names if _PATH.fullmatch(name))
+    paths = frozenset(posixpath.normpath(name) for name in names if _PATH.fullmatch(name))
     return Way(either, where.start, where.stop - 1, paths)
 
 
@@ -101,7 +109,8 @@ def _between_blocks(text: str) -> Iterator[tuple[range, range]]:
                 yield _moved(before, block.line - 1), _moved(behind, block.line - 1)
     for (one, prose), (_, other) in pairwise(pairwise(found)):
         is_between = prose.kind == "prose" and "prose" not in {one.kind, other.kind}
-        if is_between and _SENTENCE.search(prose.text) and not _HEADING.search(prose.text):
+        said = _PARAGRAPHS.split(prose.text.strip()) if is_between else [""]
+        if _SENTENCE.fullmatch(said[-1]) and not _HEADING.search(prose.text):
             yield _lines_of(one), _lines_of(other)
 
 
@@ -117,10 +126,10 @@ def _put_out(lines: Sequence[str]) -> Iterator[tuple[range, range]]:
 def _between_commands(lines: Sequence[str]) -> Iterator[tuple[range, range]]:
     """Lines before and behind a comment that begins so, up to a blank one or another comment.
 
-    Such a comment may have the commands behind it, itself or in those after it.
+    The commands behind it may be in comments themselves.
     """
     for at, line in enumerate(lines):
-        if not _COMMENT.match(line):
+        if not _COMMENT.fullmatch(line):
             continue
         end = at
         while end and not lines[end - 1].strip():
@@ -128,24 +137,16 @@ def _between_commands(lines: Sequence[str]) -> Iterator[tuple[range, range]]:
         start = end
         while start and _kind(lines[start - 1]) == _kind(lines[end - 1]) != "":
             start -= 1
-        if start == end:
-            continue
-        first = at
-        if not (_PUT_OUT.match(line) and _NAMES.search(line)):
-            first += 1
-            while first < len(lines) and _kind(lines[first]) == "" != lines[first].strip():
-                first += 1
-        last = first + 1 if first == at else first
-        kind = "comment" if first == at else _kind(lines[first]) if first < len(lines) else ""
-        while last < len(lines) and _kind(lines[last]) == kind != "":
+        last = first = at + 1
+        while last < len(lines) and _kind(lines[last]) == _kind(lines[first]) != "":
             last += 1
-        if first < last:
+        if start < end and first < last:
             yield range(start + 1, end + 1), range(first + 1, last + 1)
 
 
 def _kind(line: str) -> str:
     """Whether it is a command, or a comment that puts out one; empty of others."""
-    if _COMMENT.match(line) or not line.strip():
+    if _COMMENT.fullmatch(line) or not line.strip():
         return ""
     if line.lstrip()[0] != "#":
         return "command"
@@ -169,34 +170,51 @@ class NearFiles:
 
     def __init__(self, files: Iterable[str]) -> None:
         self._files = set(files)
-        self._paths = Paths(self._files)
+        self._by_end = sorted((_backwards(each), each) for each in self._files)
+        self._called: dict[str, list[str]] = {}
         self._below: dict[str, list[str]] = {}
         for file in sorted(self._files):
             for folder in folders_above(posixpath.dirname(file)):
                 self._below.setdefault(folder, []).append(file)
 
-    def meant(self, file: str, name: str) -> list[str]:
-        """What a file or folder is that another names: the nearest to that, or the only one."""
-        found = self.may_be(file, name)
-        return found if self._near(file, name) or len(found) == 1 else []
-
-    def may_be(self, file: str, name: str) -> list[str]:
-        """The same, with all that are called so where none is near.
+    def meant(self, file: str, name: str) -> str | None:
+        """The file or folder that another names: the nearest to that, or the only one.
 
         Args:
             file: The normal path of what names it.
-            name: A file or a folder.
+            name: The normal path of a file or a folder.
         """
-        return self._near(file, name) or self._paths.ending_with(_UP.sub("", name))
+        near = self.near(file, name)
+        if near is not None:
+            return near
+        found = self.called(name)
+        return found[0] if len(found) == 1 else None
 
-    def _near(self, file: str, name: str) -> list[str]:
+    def near(self, file: str, name: str) -> str | None:
+        """The nearest alone."""
         for folder in folders_above(posixpath.dirname(file)):
             path = posixpath.normpath(posixpath.join(folder, name))
-            if path in self._below and path != folder:  # which may be given as well
-                return self._below[path]
-            if path in self._files:
-                return [path]
-        return []
+            if path != folder and (path in self._files or path in self._below):
+                return path
+        return None
+
+    def called(self, name: str) -> list[str]:
+        """All files that are called so, wherever they lie."""
+        end = _backwards(_UP.sub("", name))
+        if end not in self._called:
+            first = last = bisect_left(self._by_end, (end, ""))
+            while last < len(self._by_end) and self._by_end[last][0].startswith(end):
+                last += 1
+            self._called[end] = [each for _, each in self._by_end[first:last]]
+        return self._called[end]
+
+    def files_of(self, path: str) -> list[str]:
+        """All of a folder, or one of its own."""
+        return self._below.get(path) or [path]
+
+
+def _backwards(path: str) -> str:
+    return f"/{path}"[::-1]
 
 
 class Ways:
@@ -209,6 +227,8 @@ class Ways:
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._of_guides: dict[str, list[Way]] = {}
         self._of_files: dict[str, tuple[str, Way]] = {}
+        self._known: set[str] = set()
+        """Files and folders that a guide or a script has named: of another they are none."""
         told = {name: ways for name, text in texts.items() if (ways := ways_in(name, text))}
         if not told:
             return
@@ -220,14 +240,21 @@ class Ways:
 
     def _add(self, name: str, ways: Iterable[Way], known: NearFiles) -> None:
         """Take the files of ways; one that several ways beside each other have is of none."""
-        found: dict[tuple[str, int], set[Way]] = {}
+        named: dict[str, list[Way]] = {}
         for way in ways:
-            for named in way.names:
-                for path in known.meant(posixpath.normpath(name), named):
-                    found.setdefault((path, way.either), set()).add(way)
-        for (path, _), of in found.items():
-            if len(of) == 1:
-                self._of_files.setdefault(path, (name, of.pop()))
+            for each in sorted(way.names):
+                path = known.meant(posixpath.normpath(name), each)
+                if path is not None and path not in self._known:
+                    named.setdefault(path, []).append(way)
+        self._known.update(named)
+        found: dict[tuple[str, int], dict[int, Way]] = {}
+        for path, of in named.items():
+            for file in known.files_of(path):
+                for way in of:
+                    found.setdefault((file, way.either), {})[way.first] = way
+        for (file, _), beside in sorted(found.items(), key=lambda one: one[0][1]):
+            if len(beside) == 1:
+                self._of_files.setdefault(file, (name, next(iter(beside.values()))))
 
     def of_line(self, guide: str, line: int) -> Way | None:
         """The way that a line of a guide is of."""

@@ -159,11 +159,21 @@ class Links:
             joined.join((file, *below.of_application(file, folders), *built))
 
     def _join_ways(self, joined: Joined) -> None:
-        """Join files that are one or the other with what says so."""
+        """Join files that are one or the other with what says so.
+
+        Those of a folder, or called alike, are joined once, and then stood for by the first.
+        """
         known = NearFiles(self._files if self._ways else ())
+        first: dict[tuple[str, bool], str] = {}
         for file, names in self._ways.items():
             for name in sorted(names):
-                joined.join((file, *known.may_be(file, name)))
+                near = known.near(file, name)
+                key = (name, False) if near is None else (near, True)
+                if key not in first:
+                    files = known.called(name) if near is None else known.files_of(near)
+                    joined.join(files)
+                    first[key] = files[0] if files else file
+                joined.join((file, first[key]))
 
 
 class Joined:

@@ -40,17 +40,14 @@ _MAKES_CLUSTER: Final = re.compile(
       | (?P<kubeadm> kubeadm[ \t]+init )
       | (?P<k3s> curl\b[^\n]*\bget\.k3s\.io )
       | (?P<rke2> curl\b[^\n]*\bget\.rke2\.io )
-      | (?P<minikube> minikube[ \t]+start )
-      | (?P<kind> kind[ \t]+create[ \t]+cluster )
-      | (?P<k3d> k3d[ \t]+cluster[ \t]+create )
     )
     (?![A-Za-z0-9_-])(?P<said>(?:[^\n\\]|\\.|\\\n)*)
     """,
     re.MULTILINE | re.VERBOSE,
 )
-"""A command that makes a cluster, by its kind."""
+"""A command that makes a cluster, by its kind. One of kind, minikube or k3d is to try things in."""
 _NAME: Final = re.compile(
-    r"(?:^[ \t]+|[ \t](?:--(?:name|profile)[ =]|-[np][ ])[ ]*)[\"']?"
+    r"(?:^[ \t]+|[ \t](?:--name[ =]|-n[ ])[ ]*)[\"']?"
     r"(?P<name>[A-Za-z0-9][A-Za-z0-9_-]*)[\"']?(?=[\s\\]|$)"
 )
 """What it is called, if that is the first word or follows a flag, and no variable."""
