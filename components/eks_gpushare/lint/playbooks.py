@@ -40,12 +40,15 @@ class Playbooks:
     """
 
     def __init__(self, files: Iterable[GivenFile] = ()) -> None:
+        files = list(files)
         own = [each for each in files if not is_guide(each.name)]
         if not any(map(has_tasks, own)):
             own = []
         folders = {posixpath.dirname(each.name) for each in own if is_of_ansible(each)}
         own = [each for each in own if posixpath.dirname(each.name) in folders]
-        self._variables = Variables(own)
+        names = {each.name for each in own}
+        others = (each for each in files if own and each.name not in names)
+        self._variables = Variables(own, others)
         self.files = self._variables.files
         """Those with variables that tasks name, as they are called."""
         self._taken: dict[str, set[bool]] = {}
