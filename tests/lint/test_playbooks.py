@@ -308,7 +308,11 @@ NAMING_IT = """\
             "- hosts: a\n  tasks: [{when: b, block: [{ansible.builtin.import_role: {name: gpu}}]}]",
             False,
         ),
-        ("- hosts: all\n  tasks:\n  - include_tasks: x/plugin.yml\n    when: a\n", False),
+        ("- hosts: all\n  tasks:\n  - include_tasks: gpu/tasks/plugin.yml\n    when: a\n", False),
+        ("- hosts: all\n  tasks:\n  - include_tasks: x/plugin.yml\n    when: a\n", True),
+        ("- hosts: all\n  tasks:\n  - include_tasks: gpu\n    when: a\n", True),
+        ("- hosts: all\n  tasks:\n  - include_role: {name: plugin.yml}\n    when: a\n", True),
+        ("- hosts: all\n  roles: [{when: a}, {role: {a: b}, when: a}]\n", True),
         ("- hosts: all\n  tasks:\n  - import_tasks: {file: plugin.yml}\n    loop: [a]\n", False),
         ("- hosts: all\n  tasks:\n  - import_tasks: '{{ any }}'\n    when: a\n", True),
         ("- hosts: all\n  roles: {a: b}\n  tasks: [[], {include_role: []}]\n", True),
@@ -319,6 +323,43 @@ def test_of_a_role_on_a_condition_nothing_else_follows(site: str, *, wrong: bool
     files = [(f"{tasks}/maps.yml", MAPS), (f"{tasks}/plugin.yml", NAMING_IT), ("site.yml", site)]
 
     assert ("GPU1122" in {each.code for each in found(files) if each.severity != "info"}) is wrong
+
+
+@pytest.mark.parametrize(
+    ("role", "taken", "wrong"),
+    [
+        ("gpu", "plugin.yml", False),
+        ("gpu", "./plugin.yml", False),
+        ("gpu", "../tasks/plugin.yml", False),
+        ("gpu", "/tasks/plugin.yml", False),
+        ("gpu", "more/plugin.yml", True),
+        ("common", "plugin.yml", True),
+        ("gpu-more", "plugin.yml", True),
+    ],
+)
+def test_tasks_take_files_of_their_own_role(role: str, taken: str, *, wrong: bool) -> None:
+    files = [
+        ("roles/gpu/tasks/maps.yml", MAPS),
+        ("roles/gpu/tasks/plugin.yml", NAMING_IT),
+        (f"roles/{role}/tasks/main.yml", f"- include_tasks: {taken}\n  when: has_gpus\n"),
+    ]
+
+    assert ("GPU1122" in {each.code for each in found(files) if each.severity != "info"}) is wrong
+
+
+@pytest.mark.parametrize("sure", [True, False])
+def test_a_file_that_another_takes_in_anyhow_is_done(*, sure: bool) -> None:
+    files = [
+        ("roles/gpu/tasks/maps.yml", MAPS),
+        ("roles/gpu/tasks/plugin.yml", NAMING_IT),
+        ("roles/gpu/tasks/main.yml", "- include_tasks: plugin.yml\n  when: has_gpus\n"),
+        (
+            "site.yml",
+            f"- hosts: a\n  tasks: [import_tasks: {'tasks' if sure else 'a'}/plugin.yml]\n",
+        ),
+    ]
+
+    assert ("GPU1122" in {each.code for each in found(files) if each.severity != "info"}) is sure
 
 
 @pytest.mark.parametrize(
