@@ -7,6 +7,7 @@ from linted import found
 
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.beside import named_values
 from eks_gpushare.lint.dispatch import read_files
 from eks_gpushare.manifests.files import GivenFile
 
@@ -26,6 +27,17 @@ spec:
           helm: {valueFiles: [FILES]}
         - {repoURL: "https://example.com/fleet.git", targetRevision: main, ref: ours}
       destination: {DESTINATION, namespace: gpu}
+"""
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: operator, namespace: argocd}
+spec:
+  sources:
+    - chart: gpu-operator
+      helm: {valueFiles: [FILES]}
+    - {repoURL: "https://example.com/fleet.git", targetRevision: main, ref: ours}
+    - {repoURL: "https://example.com/odd.git", ref: {}}
 """
 CHARTS = {
     "gpu-operator": "v25.10.0",
@@ -120,6 +132,31 @@ def test_files_are_those_of_a_set_where_all_are_known(files: str, *, is_known: b
         if isinstance(item, Release) and item.values is not UNKNOWN
     ]
     assert (known == ["gpu-operator"]) is is_known
+
+
+@pytest.mark.parametrize(
+    ("named", "path", "text", "is_known"),
+    [
+        ("$ours/gpu/of.yaml", "fleet/gpu/of.yaml", OPERATOR, True),
+        ("$ours/./gpu/of.yaml", "gpu/of.yaml", OPERATOR, True),
+        ("$ours/of.yaml", "of.yaml", OPERATOR, False),
+        ("$ours/./of.yaml", "of.yaml", OPERATOR, False),
+        ("$others/gpu/of.yaml", "gpu/of.yaml", OPERATOR, False),
+        ("$ours/gpu/of.yaml", "gpu/of.yaml", f"apiVersion: v2\n{OPERATOR}", True),
+        ("$ours/gpu/of.yaml", "gpu/of.yaml", f"kind: a\n{OPERATOR}", True),
+        ("$ours/gpu/of.yaml", "gpu/of.yaml", "a: b\n---\napiVersion: v1\nkind: {}\n", False),
+    ],
+)
+@pytest.mark.parametrize("is_set", [True, False])
+def test_a_file_of_another_source_lies_in_a_folder_and_is_no_object(
+    named: str, path: str, text: str, *, is_known: bool, is_set: bool
+) -> None:
+    """Each repository may have a `values.yaml` at its top."""
+    given = application_set("gpu-operator", OF_GPUS, files=named)
+    alone = APPLICATION.replace("FILES", named)
+    files = [GivenFile("sets/a.yaml", given if is_set else alone), GivenFile(path, text)]
+
+    assert (path in named_values(files).charts) is is_known
 
 
 def test_what_a_patch_of_the_template_changes_is_not_known() -> None:
