@@ -50,6 +50,7 @@ IN_ANOTHER_ORDER = "{clusters: {selector: {matchLabels: {tier: all, gpus: 'true'
 WITH_VALUES = "{clusters: {values: {a: b}, selector: {matchLabels: {tier: all, gpus: 'true'}}}}"
 OF_OTHERS = "{clusters: {selector: {matchLabels: {gpus: 'false', tier: all}}}}"
 FILTERED = "{clusters: {selector: {matchLabels: {gpus: 'true', tier: all}}}, selector: {}}"
+TO_ANOTHER = OF_GPUS[:-2] + ", template: {spec: {destination: {name: other}}}}}"
 MATRIX = "{matrix: {generators: [%s, {list: {elements: [{a: b}]}}]}}"
 BY_NAME = 'name: "{{.name}}"'
 BY_SERVER = 'server: "{{ server }}"'
@@ -84,6 +85,8 @@ BOTH = {"gpu-operator": OPERATOR, "nvidia-device-plugin": "config: {}\n"}
         ((OF_GPUS,), (OF_OTHERS,), False),
         ((OF_GPUS,), (FILTERED,), False),
         ((FILTERED,), (FILTERED,), False),
+        ((OF_GPUS,), (TO_ANOTHER,), False),
+        ((TO_ANOTHER,), (TO_ANOTHER,), False),
         ((MATRIX % OF_GPUS,), (MATRIX % OF_GPUS,), False),
         ((OF_GPUS,), ("{clusters: {}}",), False),
         (("{clusters: {}}",), ("{clusters: {}}",), True),
