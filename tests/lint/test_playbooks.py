@@ -9,7 +9,7 @@ from linted import found
 
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.lint.ansible_variables import has_tasks, is_of_ansible
+from eks_gpushare.lint.ansible_variables import has_tasks, is_of_ansible, names_in
 from eks_gpushare.lint.dispatch import read_files
 from eks_gpushare.manifests.files import GivenFile
 
@@ -233,6 +233,19 @@ def test_a_file_has_tasks_of_clusters(name: str, text: str, *, has_some: bool) -
 )
 def test_a_file_of_ansible_may_give_values(name: str, text: str, *, is_one: bool) -> None:
     assert is_of_ansible(GivenFile(name, text)) is is_one
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "names"),
+    [
+        ("any.yml", TASKS, ["kubeconfig", "plugin_values"]),
+        ("vars/any.yml", "a: '{{ b }}'\n", ["b"]),
+        ("any.yml", "a: '{{ b }}'\n", []),
+        ("any.sh", "ansible-playbook '{{ b }}'\n", []),
+    ],
+)
+def test_names_are_those_of_tasks_and_variables(name: str, text: str, names: list[str]) -> None:
+    assert [each for each in names_in(GivenFile(name, text)) if each != "of_plugin"] == names
 
 
 def test_variables_of_another_folder_are_read_with_the_tasks(run: Run, tmp_path: Path) -> None:
