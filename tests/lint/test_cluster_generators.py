@@ -7,6 +7,7 @@ from linted import found
 
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.beside import named_values
 from eks_gpushare.lint.dispatch import read_files
 from eks_gpushare.manifests.files import GivenFile
 
@@ -27,6 +28,17 @@ spec:
         - {repoURL: "https://example.com/fleet.git", targetRevision: main, ref: ours}
       destination: {DESTINATION, namespace: gpu}
 """
+APPLICATION = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: operator, namespace: argocd}
+spec:
+  sources:
+    - chart: gpu-operator
+      helm: {valueFiles: [FILES]}
+    - {repoURL: "https://example.com/fleet.git", targetRevision: main, ref: ours}
+    - {repoURL: "https://example.com/odd.git", ref: {}}
+"""
 CHARTS = {
     "gpu-operator": "v25.10.0",
     "nvidia-device-plugin": "0.17.4",
@@ -38,6 +50,7 @@ IN_ANOTHER_ORDER = "{clusters: {selector: {matchLabels: {tier: all, gpus: 'true'
 WITH_VALUES = "{clusters: {values: {a: b}, selector: {matchLabels: {tier: all, gpus: 'true'}}}}"
 OF_OTHERS = "{clusters: {selector: {matchLabels: {gpus: 'false', tier: all}}}}"
 FILTERED = "{clusters: {selector: {matchLabels: {gpus: 'true', tier: all}}}, selector: {}}"
+TO_ANOTHER = OF_GPUS[:-2] + ", template: {spec: {destination: {name: other}}}}}"
 MATRIX = "{matrix: {generators: [%s, {list: {elements: [{a: b}]}}]}}"
 BY_NAME = 'name: "{{.name}}"'
 BY_SERVER = 'server: "{{ server }}"'
@@ -72,6 +85,8 @@ BOTH = {"gpu-operator": OPERATOR, "nvidia-device-plugin": "config: {}\n"}
         ((OF_GPUS,), (OF_OTHERS,), False),
         ((OF_GPUS,), (FILTERED,), False),
         ((FILTERED,), (FILTERED,), False),
+        ((OF_GPUS,), (TO_ANOTHER,), False),
+        ((TO_ANOTHER,), (TO_ANOTHER,), False),
         ((MATRIX % OF_GPUS,), (MATRIX % OF_GPUS,), False),
         ((OF_GPUS,), ("{clusters: {}}",), False),
         (("{clusters: {}}",), ("{clusters: {}}",), True),
@@ -120,6 +135,31 @@ def test_files_are_those_of_a_set_where_all_are_known(files: str, *, is_known: b
         if isinstance(item, Release) and item.values is not UNKNOWN
     ]
     assert (known == ["gpu-operator"]) is is_known
+
+
+@pytest.mark.parametrize(
+    ("named", "path", "text", "is_known"),
+    [
+        ("$ours/gpu/of.yaml", "fleet/gpu/of.yaml", OPERATOR, True),
+        ("$ours/./gpu/of.yaml", "gpu/of.yaml", OPERATOR, True),
+        ("$ours/of.yaml", "of.yaml", OPERATOR, False),
+        ("$ours/./of.yaml", "of.yaml", OPERATOR, False),
+        ("$others/gpu/of.yaml", "gpu/of.yaml", OPERATOR, False),
+        ("$ours/gpu/of.yaml", "gpu/of.yaml", f"apiVersion: v2\n{OPERATOR}", True),
+        ("$ours/gpu/of.yaml", "gpu/of.yaml", f"kind: a\n{OPERATOR}", True),
+        ("$ours/gpu/of.yaml", "gpu/of.yaml", "a: b\n---\napiVersion: v1\nkind: {}\n", False),
+    ],
+)
+@pytest.mark.parametrize("is_set", [True, False])
+def test_a_file_of_another_source_lies_in_a_folder_and_is_no_object(
+    named: str, path: str, text: str, *, is_known: bool, is_set: bool
+) -> None:
+    """Each repository may have a `values.yaml` at its top."""
+    given = application_set("gpu-operator", OF_GPUS, files=named)
+    alone = APPLICATION.replace("FILES", named)
+    files = [GivenFile("sets/a.yaml", given if is_set else alone), GivenFile(path, text)]
+
+    assert (path in named_values(files).charts) is is_known
 
 
 def test_what_a_patch_of_the_template_changes_is_not_known() -> None:

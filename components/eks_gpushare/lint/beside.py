@@ -46,10 +46,14 @@ _MOST: Final = 50
 _YAML: Final = (".yaml", ".yml", ".json", ".yaml.gotmpl", ".yml.gotmpl")
 _HELMFILE: Final = (".yaml", ".yml", ".gotmpl")
 _OF_A_SOURCE: Final = re.compile(
-    r"(?:^[ \t]*-[ \t]+|[\[,]\s*)[\"']?\$[A-Za-z0-9_-]+/(?P<path>[A-Za-z0-9_./-]+)",
+    r"(?:^[ \t]*-[ \t]+|[\[,]\s*)[\"']?\$(?P<ref>[A-Za-z0-9_-]+)/(?P<path>[A-Za-z0-9_./-]+)",
     re.MULTILINE,
 )
-_OF_TOP: Final = re.compile(r"\$[A-Za-z0-9_-]+/(.+)")
+_OF_TOP: Final = re.compile(r"\$(?P<ref>[A-Za-z0-9_-]+)/(?P<path>.+)")
+_OF_OBJECT: Final = (
+    re.compile(r"^apiVersion:", re.MULTILINE),
+    re.compile(r"^kind:", re.MULTILINE),
+)
 _OF_PULUMI: Final = re.compile(r"type:[ ]+[\"']?kubernetes:(?:yaml|helm)")
 _COMMENT: Final = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
@@ -88,7 +92,9 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
         files: The files of the call.
     """
     known = {posixpath.normpath(file.name) for file in files}
-    from_tops = Paths(known)
+    objects = {posixpath.normpath(file.name) for file in files if _is_object(file)}
+    of_values = known - objects
+    from_tops = Paths(of_values)
     found: dict[str, str | None] = {}
     by_file = {name: paths for file in files for name, paths in _applied(file, known)}
     versions: dict[str, str] = {}
@@ -114,7 +120,7 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
         if there and len(set(there)) == len(several) == several[0][3]:
             installs.append(Install(whence, "", tuple(there)))
         for each in _of_releases(file):
-            paths = _paths_of(each, beside, known)
+            paths = _paths_of(each, beside, of_values if each.of_top else known)
             if each.is_all and paths and len(set(paths)) == len(each.files):
                 named_by += [(each.chart, path) for path in paths]
                 versions |= dict.fromkeys(paths, each.version) if each.version else {}
@@ -126,6 +132,10 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
                 found[path] = chart if found.get(path, chart) == chart else None
                 by_file.setdefault(whence, []).append(path)
     return NamedValues(found, by_file, versions, installs)
+
+
+def _is_object(file: GivenFile) -> bool:
+    return all(each.search(file.text) for each in _OF_OBJECT)
 
 
 def values_named_by(file: GivenFile) -> Iterator[str]:
@@ -189,10 +199,12 @@ def _of_applications(file: GivenFile) -> Iterator[tuple[str, str, str, int]]:
         return  # or it is not told which of them a file is for
     version = at(installed[0], "targetRevision")
     count = len(items(at(installed[0], "helm", "valueFiles")))
+    refs = [at(source, "ref") for source in sources]
     # Each is read as a placeholder.
     for found in _OF_A_SOURCE.finditer(_COMMENT.sub("", file.text)):
         path = posixpath.normpath(found["path"])
-        yield chart, path, version if isinstance(version, str) else "", count
+        if "/" in path and found["ref"] in refs:
+            yield chart, path, version if isinstance(version, str) else "", count
 
 
 class _ReleaseFiles(NamedTuple):
@@ -238,7 +250,8 @@ def _of_sets(file: GivenFile) -> Iterator[_ReleaseFiles]:
         for made in applications_of(document):
             for place, source in sources_of(at(made.value, *TEMPLATE)):
                 listed = items(at(source, "helm", "valueFiles"))
-                files = [found[1] for each in listed if (found := _OF_TOP.fullmatch(str(each)))]
+                tops = filter(None, (_OF_TOP.fullmatch(str(each)) for each in listed))
+                files = [found["path"] for found in tops]
                 chart, version = chart_named(at(source, "chart")), at(source, "targetRevision")
                 if chart and files and len(files) == len(listed):
                     version = version if isinstance(version, str) else ""
@@ -255,16 +268,19 @@ def _of_whole_set(document: Document) -> Iterator[_ReleaseFiles]:
     """What all applications of a set install, with files that none of their parameters is in."""
     if at(document.value, "spec", "templatePatch"):
         return
-    for place, source in sources_of(at(document.value, *TEMPLATE)):
+    sources = list(sources_of(at(document.value, *TEMPLATE)))
+    refs = [at(source, "ref") for _, source in sources]
+    for place, source in sources:
         above: FieldPath = (*TEMPLATE, *place, "helm", "valueFiles")
         count = len(items(at(source, "helm", "valueFiles")))
         told = [document.raw((*above, index)) or "" for index in range(count)]
-        files = [found[1] for each in told if (found := _OF_TOP.fullmatch(each))]
+        named = filter(None, map(_OF_TOP.fullmatch, told))
+        files = [posixpath.normpath(found["path"]) for found in named if found["ref"] in refs]
+        files = [each for each in files if "/" in each]  # at a top each may have one called so
         chart, version = chart_named(at(source, "chart")), at(source, "targetRevision")
         if chart and len(files) == count > 0 and not any("{{" in each for each in files):
             version = version if isinstance(version, str) else ""
-            paths = tuple(map(posixpath.normpath, files))
-            yield _ReleaseFiles(chart, "", version, paths, is_all=True, of_top=True)
+            yield _ReleaseFiles(chart, "", version, tuple(files), is_all=True, of_top=True)
 
 
 def manifests_named_by(file: GivenFile) -> Iterator[str]:

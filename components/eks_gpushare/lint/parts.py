@@ -12,7 +12,13 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.lint.ansible_variables import has_tasks, is_of_ansible
+from eks_gpushare.lint.ansible_variables import (
+    has_tasks,
+    is_of_ansible,
+    keys_of,
+    names_in,
+    takes_files_in,
+)
 from eks_gpushare.lint.beside import (
     manifests_named_by,
     values_named_by,
@@ -73,6 +79,10 @@ class Links:
         self._tasks: list[str] = []
         """Files of Ansible of whose tasks others of `_of_ansible` may say something."""
         self._of_ansible: list[str] = []
+        self._variables: set[str] = set()
+        """Names of variables of Ansible."""
+        self._keys: dict[str, list[str]] = {}
+        """Files by keys at their tops, each of which may be a variable."""
 
     def look_at(self, file: GivenFile) -> None:
         """Note what a file names, and nothing else of it."""
@@ -85,7 +95,10 @@ class Links:
             self._named[path] = [each for one in documents for each in _paths(path, one.value)]
         self._look_at_applications(path, file)
         self._tasks += (path,) if has_tasks(file) else ()
-        self._of_ansible += (path,) if is_of_ansible(file) else ()
+        self._of_ansible += (path,) if is_of_ansible(file) or takes_files_in(file) else ()
+        self._variables.update(names_in(file))
+        for key in keys_of(file):
+            self._keys.setdefault(key, []).append(path)
         folder = posixpath.dirname(path)
         for each in values_named_by(file):
             paths = posixpath.normpath(posixpath.join(folder, each)), posixpath.normpath(each)
@@ -143,7 +156,8 @@ class Links:
                 joined.join((file, beside.setdefault(path, file)))
         self._join_applications(joined, below)
         self._join_ways(joined)
-        joined.join((*self._tasks, *self._of_ansible) if self._tasks else ())
+        given = (file for name in sorted(self._variables) for file in self._keys.get(name, ()))
+        joined.join((*self._tasks, *self._of_ansible, *given) if self._tasks else ())
         return joined.groups()
 
     def _join_applications(self, joined: Joined, below: _Below) -> None:

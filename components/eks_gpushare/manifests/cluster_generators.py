@@ -36,8 +36,11 @@ def clusters_chosen(document: Document) -> str:
     where = [document.raw((*TEMPLATE, "destination", key)) or "" for key in ("name", "server")]
     chosen = [at(each, "clusters", "selector") for each in generators]
     alone = all({key for key, _ in pairs(each)} == {"clusters"} for each in generators)
-    by_them = any(map(_OF_A_CLUSTER.fullmatch, where)) and not at(spec, "templatePatch")
-    if not alone or not by_them or has_unknown(chosen):
+    changed = at(spec, "templatePatch") or any(
+        at(each, "clusters", "template") for each in generators
+    )
+    by_them = any(map(_OF_A_CLUSTER.fullmatch, where))
+    if not alone or changed or not by_them or has_unknown(chosen):
         return f"clusters of {document.file}:{document.index}"
     return f"clusters by {json.dumps(chosen, sort_keys=True)}"
 
