@@ -404,8 +404,11 @@ def test_ways_of_which_one_makes_nodes_are_none(*, in_one: bool, in_two: bool, i
     files = ("one.yaml", "more.yaml", "two.yaml")
     texts = {"docs/g.md": text, **dict.fromkeys(files, "")}
 
-    found = chosen(one, more, two, *of_ways, texts=texts)
-    assert (len(found) > 1) == is_or
+    built = NodeSet(source=source("one.yaml", build="a"), name="b", provisioner="karpenter")
+
+    for of_none in ((), (built,)):
+        found = chosen(one, more, two, *of_ways, *of_none, texts=texts)
+        assert (len(found) > 1) == is_or
 
 
 def test_where_there_are_options_no_or_is_heeded() -> None:
