@@ -116,6 +116,7 @@ SUITES: Final = (
             "tests/commands/test_preview_edits.py",
             "tests/commands/test_preview_command.py",
             "tests/policies/test_ci_example.py",
+            "tests/lint/test_said_of_unknown.py",
             "tests/policies/test_policy_ways.py",
             "tests/unit/test_mig_boot_node.py",
             "tests/commands/test_preview_pods.py",

@@ -94,11 +94,15 @@ def asks_for_none(request: Request) -> bool:
 
 def has_the_only_gpu(inventory: Inventory, workload: Workload) -> bool:
     """Whether a pod is given a GPU, and no part of one, and no node has a second one."""
-    kinds = gpu_nodes(inventory, workload.cluster)
-    alone = all(each.type is not None and each.type.gpu_count == 1 for each in kinds)
     given = [each.resource for each in requests_of(workload) if not asks_for_none(each)]
     whole = bool(given) and not any(each.startswith(MIG_PREFIX) for each in given)
-    return bool(kinds) and alone and whole
+    return whole and _have_one_each(inventory, workload.cluster)
+
+
+@kept
+def _have_one_each(inventory: Inventory, cluster: str) -> bool:
+    kinds = gpu_nodes(inventory, cluster)
+    return bool(kinds) and all(each.type is not None and each.type.gpu_count == 1 for each in kinds)
 
 
 def gpu_workloads(
