@@ -195,7 +195,7 @@ class Naming(NamedTuple):
                 name
                 for name in given
                 if judgement.message.startswith(f"The {name} is put on")
-                or name == _with_another_value(judgement, str(name))
+                or _is_of_its_key(judgement, str(name))
             }
         elif judgement.rule in (NO_DRIVER, NOWHERE) and judgement.severity:
             # The operator, wherever it is installed, brings one.
@@ -224,16 +224,14 @@ class Naming(NamedTuple):
         )
 
 
-def _with_another_value(judgement: Problem, name: str) -> str | None:
-    """The label of a pool that has the key of one put on a node by hand, by which nodes are chosen.
+def _is_of_its_key(judgement: Problem, name: str) -> bool:
+    """Whether a label of a pool has the key of one put on a node by hand, by which it is chosen.
 
     Of those in NVIDIA's domain the value is what a node is told to do.
     """
     part, key = judgement.path
-    label = f"label {key}="
-    return (
-        name if part == "labels" and "nvidia.com/" not in label and name.startswith(label) else None
-    )
+    chooses = part == "labels" and "nvidia.com/" not in str(key)
+    return chooses and name.startswith(f"label {key}=")
 
 
 def _order(release: Iterable[str]) -> list[int]:
