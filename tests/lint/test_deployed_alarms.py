@@ -146,7 +146,7 @@ def test_parts_are_told_of_a_driver_and_of_karpenter() -> None:
     for part, other in ((nodes, brings), (pool, karpenter)):
         both = all_of((part, other))
         assert not both.gives_labels_to(both)
-        assert both.references() == {}
+        assert both.references == {}
 
 
 UBUNTU = """\

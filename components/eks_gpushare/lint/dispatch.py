@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eks_gpushare.findings.defects import defect
@@ -145,4 +146,4 @@ def judged_files(
     reading.judge(edges, complete=stack is not None and not stack.errors)
     if stack is None:
         judge_given(reading, edges, reading.everywhere)
-    return reading.reports(), names
+    return reading.reports(), replace(names, grave=reading.grave)

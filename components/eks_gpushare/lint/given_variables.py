@@ -65,7 +65,14 @@ def _wrong(
     items = [each for each in (*others, *made.items) if not reading.is_part(each)]
     texts = {file.name: file.text for file in reading.files.values()}
     items = without_what_controllers_made(items)
-    scoped = Scoped(items, [*reading.classes, *made.classes], texts, edges, everywhere.changes)
+    scoped = Scoped(
+        items,
+        [*reading.classes, *made.classes],
+        texts,
+        edges,
+        everywhere.changes,
+        nearby=everywhere.nearby,
+    )
     scopes = [each for each in reading.scopes() if each.all or root.name in each.builds]
     within = (one for each in scopes if not each.is_environment for one in scoped.judged(each))
     for judgement in (*made.judgements, *within):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.edges.engines import PLUGIN_AND_DRA, TWO_ENGINES, TWO_PLUGINS
 from eks_gpushare.inventory.inventory import Inventory
@@ -17,6 +18,7 @@ from eks_gpushare.lint.alternatives import alternatives, guides_with_options
 from eks_gpushare.lint.changed_pods import changed, changes_in
 from eks_gpushare.lint.either import Ways
 from eks_gpushare.lint.node_classes import class_of, with_classes
+from eks_gpushare.lint.one_cluster import file_of_build
 from eks_gpushare.lint.same_nodes import together
 from eks_gpushare.lint.terraform_groups import tagged_elsewhere
 from eks_gpushare.lint.values_of_sets import clusters_of_values
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.registry import Edge
     from eks_gpushare.lint.changed_pods import PolicyChange
+    from eks_gpushare.lint.nearby import Nearby
     from eks_gpushare.lint.scopes import FileScope
 
 
@@ -44,6 +47,7 @@ class Scoped:
         edges: What to look for.
         changes: What policies of other files change of pods.
         complete: Whether what is not among the items is nowhere.
+        nearby: What may be of the same cluster as a scope. Default: nothing else.
     """
 
     def __init__(
@@ -55,9 +59,10 @@ class Scoped:
         changes: Sequence[PolicyChange] = (),
         *,
         complete: bool = False,
+        nearby: Nearby | None = None,
     ) -> None:
-        self._items = list(items)
-        own = changes_in(self._items)
+        self._items, self._nearby = list(items), nearby
+        own = changes_in(i for i in self._items if not is_guide(i.source.file))
         self._changes = [*own, *(each for each in changes if each not in own)]
         self._texts, self._edges, self._complete = texts, edges, complete
         self._guides = guides_with_options(texts)
@@ -65,6 +70,8 @@ class Scoped:
         self._ways = Ways(texts)
         self.broken: list[tuple[Exception, Edge]] = []
         """Checks that failed, which is a defect of theirs."""
+        self.grave: list[frozenset[str]] = []
+        """The files of each scope of which an error or a warning is told, and of its builds."""
         self._by_place: dict[tuple[str, str], list[int]] = {}
         for number, item in enumerate(self._items):
             self._by_place.setdefault(_place(item.source.document), []).append(number)
@@ -77,9 +84,32 @@ class Scoped:
         """What is wrong in a scope, with edits as far as they are certain there."""
         every = [place for place in self._by_place if place[1] != _ALONE]
         found = self._found(every if scope.all else _places(scope))
+        if not scope.all:
+            found = self._as_nearby(found, scope)
         if scope.is_certain:
             return found
         return [self._certain(problem) for problem in self._of_parts(scope, found)]
+
+    def _as_nearby(self, found: list[Judgement], scope: FileScope) -> list[Judgement]:
+        """What is found, as notes where it is not so with all that may be of the same cluster."""
+        grave = {each.rule.id for each in found if _is_grave(each)}
+        if self._nearby is None or not grave:
+            return found
+        files = frozenset((*scope.files, *map(file_of_build, scope.builds)))
+        self.grave.append(files)
+        folders = self._nearby.of(files)
+        more = [place for place in self._by_place if _folder(place) in folders]
+        if not more:
+            return found
+        edges = [each for each in self._edges if any(rule.id in grave for rule in each.rules)]
+        both = self._found([*dict.fromkeys((*_places(scope), *more))], edges)
+        still = {_about(each) for each in both}
+        return [
+            replace(each, severity="info")
+            if isinstance(each, Problem) and _is_grave(each) and _about(each) not in still
+            else each
+            for each in found
+        ]
 
     def _of_parts(self, scope: FileScope, found: Sequence[Judgement]) -> list[Judgement]:
         """What is found, with two of what must be there once as a note if a layout joins them.
@@ -119,7 +149,10 @@ class Scoped:
             judgement if key_of(judgement) in self._alone[place] else replace(judgement, edits=())
         )
 
-    def _found(self, places: Sequence[tuple[str, str]]) -> list[Judgement]:
+    def _found(
+        self, places: Sequence[tuple[str, str]], edges: Sequence[Edge] | None = None
+    ) -> list[Judgement]:
+        """What is wrong of the items of some places, by some checks; by default by all."""
         numbers = sorted(number for place in places for number in self._by_place.get(place, ()))
         if not numbers:
             return []
@@ -131,15 +164,16 @@ class Scoped:
         )
         items = [self._items[number] for number in numbers]
         known = tagged_elsewhere(booted(with_classes(items, classes)))
-        whole = changed(together(known), self._changes)
+        shown = changes_in(each for each in items if is_guide(each.source.file))
+        whole = changed(together(known), [*self._changes, *shown])
         chosen = alternatives(whole, self._texts, self._guides, self._clusters, self._ways)
-        found = [(item, self._of_variants(item)) for item in chosen]
+        found = [(item, self._of_variants(item, edges or self._edges)) for item in chosen]
         return found[0][1] if len(found) == 1 else _in_each_of_its_own(found)
 
-    def _of_variants(self, items: Sequence[Item]) -> list[Judgement]:
+    def _of_variants(self, items: Sequence[Item], edges: Sequence[Edge]) -> list[Judgement]:
         chosen = [Inventory(variant, self._complete) for variant in variants(items)]
         found: list[Judgement] = []
-        for edge in self._edges:
+        for edge in edges:
             try:
                 each = [(one.items, list(edge.look(one))) for one in chosen]
                 if not any(judgements for _, judgements in each):  # as of most, in any files
@@ -305,6 +339,20 @@ def _in_each_of_its_own(found: Sequence[tuple[Sequence[Item], list[Judgement]]])
         for key, problem in kept.items()
         if counts[key] >= chosen.get(id(problem.source.document), 1)
     ]
+
+
+def _is_grave(judgement: Judgement) -> bool:
+    if not isinstance(judgement, Problem):
+        return False
+    return (judgement.severity or judgement.rule.severity) != "info"
+
+
+def _folder(place: tuple[str, str]) -> str | None:
+    """The folder of what stands in a place; None of what a template decides about."""
+    file, build = place
+    if build == _ALONE:
+        return None
+    return posixpath.dirname(file_of_build(build) if build else file)
 
 
 def _places(scope: FileScope) -> list[tuple[str, str]]:

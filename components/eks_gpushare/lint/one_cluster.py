@@ -111,11 +111,11 @@ BUILT: Final = "build"
 NODES: Final = "nodes"
 _NODES: Final = (NODES, BUILT)
 """Kinds of what may make nodes: of a kustomization or a root it is not told which it has."""
-_OF_THE_PAST: Final = frozenset(("old", "archive", "archived", "deprecated", "legacy", "attic"))
+OF_THE_PAST: Final = frozenset(("old", "archive", "archived", "deprecated", "legacy", "attic"))
 """Folders beside all others of what is kept and no longer applied. Who applies `apps/` may apply
 `apps/legacy/` too."""
-_ASKED: Final = "asked for by an example"
-_OF_EXAMPLES: Final = ("object", _ASKED)
+ASKED: Final = "asked for by an example"
+_OF_EXAMPLES: Final = ("object", ASKED)
 SPACE: Final = "namespace of pods"
 """Of which a cluster may have any number, and two environments in it none together."""
 _JOINED: Final = (
@@ -154,9 +154,8 @@ def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
             continue
         file = whole = posixpath.normpath(document.file)
         if document.build:
-            # Two that build on one file are two ways of it. A Terraform root is a folder.
-            build = posixpath.normpath(document.build)
-            whole = build if build.endswith(_FILES) else posixpath.join(build, "main.tf")
+            # Two that build on one file are two ways of it.
+            whole = file_of_build(posixpath.normpath(document.build))
             yield (BUILT, becomes(file)), whole
         # A root has the pools that it makes by a module which others call too.
         of_root = getattr(item, "kind", "") == GKE_POOL
@@ -165,7 +164,12 @@ def once_of(items: Iterable[Item]) -> Iterator[tuple[tuple[str, str], str]]:
         if isinstance(item, Workload):
             yield (SPACE, "?" if item.namespace is UNKNOWN else item.namespace or "default"), whole
         if isinstance(item, Workload) and not _OF_USE.isdisjoint(file.lower().split("/")):
-            yield from (((_ASKED, request.resource), file) for request in requests_of(item))
+            yield from (((ASKED, request.resource), file) for request in requests_of(item))
+
+
+def file_of_build(build: str) -> str:
+    """The path by which what builds is told: of a Terraform root, which is a folder, one in it."""
+    return build if build.endswith(_FILES) else posixpath.join(build, "main.tf")
 
 
 def becomes(file: str) -> str:
@@ -269,7 +273,7 @@ def _of_the_past(once: Once) -> frozenset[str]:
     found = frozenset(
         file
         for file in every
-        if not _OF_THE_PAST.isdisjoint(_below(posixpath.dirname(file), whole)[:1])
+        if not OF_THE_PAST.isdisjoint(_below(posixpath.dirname(file), whole)[:1])
     )
     makes_nodes = any(kind in _NODES and files & found for (kind, _), files in once.items())
     return frozenset() if makes_nodes or found == every else found
@@ -282,8 +286,8 @@ def _examples_apart(once: Once) -> frozenset[str]:
     """
     once = {key: files for key, files in _without_spaces(once).items() if files}
     found = _examples(once)
-    asked = [kind == _ASKED for (kind, _), files in once.items() if files & found]
-    once_only = (files for (kind, _), files in once.items() if kind != _ASKED)
+    asked = [kind == ASKED for (kind, _), files in once.items() if files & found]
+    once_only = (files for (kind, _), files in once.items() if kind != ASKED)
     twice = any(len(files) > 1 and files & found for files in once_only)
     return found if twice or sum(asked) > 1 else frozenset()
 
@@ -351,6 +355,16 @@ def _without_numbers(below: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[st
 
 def _is_a_part(names: tuple[str, ...]) -> bool:
     return all(word in _PARTS for name in names[:1] for word in _WORDS.split(name))
+
+
+def is_called_as_part(name: str) -> bool:
+    """Whether the name of a folder is that of a part of a cluster, such as `gpu-nodes`."""
+    return _is_a_part((name.lower(),))
+
+
+def is_of_use(name: str) -> bool:
+    """Whether a folder is called after what tries a cluster, such as `examples`."""
+    return name.lower() in _OF_USE
 
 
 def _is_of_others(path: str) -> bool:

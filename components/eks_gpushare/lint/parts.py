@@ -204,9 +204,10 @@ class Joined:
         """Say that some belong together; those that are not known are passed over."""
         known = [each for each in things if each in self._above]
         for each in known[1:]:
-            self._above[self._top(each)] = self._top(known[0])
+            self._above[self.top(each)] = self.top(known[0])
 
-    def _top(self, thing: str) -> str:
+    def top(self, thing: str) -> str:
+        """The thing by which all are known that belong together with one."""
         while self._above[thing] != thing:
             self._above[thing] = self._above[self._above[thing]]
             thing = self._above[thing]
@@ -216,7 +217,7 @@ class Joined:
         """All of them by what they belong together with."""
         found: dict[str, list[str]] = {}
         for each in self._above:
-            found.setdefault(self._top(each), []).append(each)
+            found.setdefault(self.top(each), []).append(each)
         return list(found.values())
 
 

@@ -16,6 +16,7 @@ from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.dumps import without_what_controllers_made
 from eks_gpushare.lint.file_in_reading import FileInReading
 from eks_gpushare.lint.judging import Scoped, in_all_builds
+from eks_gpushare.lint.layouts import laid_out
 from eks_gpushare.lint.left_out import left_out
 from eks_gpushare.lint.named_folders import Spaces
 from eks_gpushare.lint.node_classes import class_of
@@ -126,6 +127,8 @@ class Reading:
     """Whether the files are held against a stack, so that all of them are for its cluster."""
     everywhere: Naming | None = None
     """What the files of the whole call have and name, where these are a part of them."""
+    grave: tuple[frozenset[str], ...] = ()
+    """Normal paths of the files of each scope of which an error or a warning is told."""
     beyond: list[str] = field(default_factory=list)
     """Files that are not read, since what is read of them together has a bound."""
 
@@ -304,7 +307,7 @@ class Reading:
         if self.against or (self.declared is not None and self.declared.together):
             return (all_together(),)
         everywhere = self.everywhere or self.naming()
-        others = everywhere.references()
+        others = everywhere.references
         members = [
             Member(
                 file,
@@ -315,10 +318,15 @@ class Reading:
             )
             for file in files
         ]
-        declared = self.declared.scopes(self.files) if self.declared is not None else {}
+        declared = self._declared_scopes()
         built = self.kustomizations.contents
         found = scopes_of(members, built, declared, self.terraform.contents, self.charted.contents)
-        return found if declared else everywhere.laid_out(found, left_out(self.folders, built))
+        if declared:
+            return found
+        return laid_out(found, everywhere.layouts, left_out(self.folders, built))
+
+    def _declared_scopes(self) -> dict[str, frozenset[str]]:
+        return self.declared.scopes(self.files) if self.declared is not None else {}
 
     def judge(self, edges: Sequence[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""
@@ -328,9 +336,18 @@ class Reading:
         found += missing_values(self.items, map(posixpath.normpath, self.files))
         texts = {file.name: file.text for file in self.files.values()}
         others = self.everywhere or self.naming()
-        scoped = Scoped(items, self.classes, texts, edges, others.changes, complete=complete)
+        scoped = Scoped(
+            items,
+            self.classes,
+            texts,
+            edges,
+            others.changes,
+            complete=complete,
+            nearby=None if self._declared_scopes() else others.nearby,
+        )
         within = in_all_builds([(scope, scoped.judged(scope)) for scope in self.scopes()])
         within += scoped.judged_alone()
+        self.grave = tuple(scoped.grave)
         found = [others.with_other_scopes(judgement) for judgement in (*found, *within)]
         found = [as_applied(each, texts, self.kustomizations.contents.values()) for each in found]
         for error, edge in scoped.broken:

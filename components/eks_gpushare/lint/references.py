@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import posixpath
 import re
-from dataclasses import replace
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.edges.configs import MAP_UNUSED
@@ -18,17 +18,18 @@ from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.changed_pods import changes_in
-from eks_gpushare.lint.environments import environments
+from eks_gpushare.lint.layouts import are_apart, layouts
+from eks_gpushare.lint.nearby import Nearby
 from eks_gpushare.lint.node_classes import class_of
-from eks_gpushare.lint.one_cluster import files_apart, is_one_cluster, once_of
+from eks_gpushare.lint.one_cluster import once_of
 from eks_gpushare.lint.rules.shell import BY_HAND
-from eks_gpushare.lint.scopes import as_environments, as_one_cluster
 from eks_gpushare.lint.told_names import (
     CAPABLE,
     CLUSTER,
     DRIVER,
     KARPENTER,
     LABEL,
+    MADE,
     NFD,
     NODES_OF,
     SERVED,
@@ -46,7 +47,7 @@ from eks_gpushare.lint.told_texts import (
     named_in,
 )
 from eks_gpushare.manifests.document import Document
-from eks_gpushare.manifests.folders import folders_above
+from eks_gpushare.manifests.folders import folders_above, is_below, nearest
 from eks_gpushare.manifests.kustomize import NAMES
 from eks_gpushare.manifests.rules.against import TOO_LARGE_POD
 from eks_gpushare.manifests.rules.eksctl import NO_DRIVER
@@ -59,13 +60,13 @@ from eks_gpushare.manifests.rules.scaling import NO_SPARE_GPU
 from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.lint.changed_pods import PolicyChange
     from eks_gpushare.lint.file_in_reading import FileInReading
-    from eks_gpushare.lint.scopes import FileScope
+    from eks_gpushare.lint.layouts import Layout
 
 _TELLS: Final = re.compile(r"#.*\bclusterpolic(?:y|ies)\b", re.IGNORECASE)
 """A comment with the operator's own object, which one may change by hand."""
@@ -82,7 +83,8 @@ _ANYWHERE: Final = (LABEL, SHARED, NFD[0], DRIVER[0], SERVED[0], RUNTIME[0])
 """Kinds of what is told of files by others that they do not name."""
 
 
-class Naming(NamedTuple):
+@dataclass(frozen=True)
+class Naming:
     """What files have a name for, and what they name."""
 
     having: Mapping[tuple[str, str], frozenset[str]]
@@ -95,55 +97,45 @@ class Naming(NamedTuple):
     """Normal paths of all files that have something of a cluster, but for guides."""
     changes: tuple[PolicyChange, ...] = ()
     """What policies change of pods, wherever these lie; not of those that a guide shows."""
-    clusters: Mapping[str, frozenset[str]] = MappingProxyType({})
+    clusters: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Normal paths of the files of clusters that have nodes with GPUs, by the clusters' names."""
+    grave: tuple[frozenset[str], ...] = ()
+    """Normal paths of the files of each scope of which an error or a warning is told."""
 
-    @property
-    def is_one_cluster(self) -> bool:
-        """Whether the files' folders are laid out as the parts of one cluster."""
-        return not self._names_clusters and is_one_cluster(self.once)
+    @cached_property
+    def layouts(self) -> tuple[Layout, ...]:
+        """How folders are laid out that nothing joins."""
+        return () if self._names_clusters else tuple(layouts(self.once))
 
-    @property
-    def environments(self) -> frozenset[str]:
-        """Folders of several environments, each laid out as the parts of one cluster."""
-        return frozenset() if self._names_clusters else environments(self.once)
+    @cached_property
+    def nearby(self) -> Nearby:
+        """What of the files may be of the same cluster, though nothing joins them."""
+        made = {key: files for key, files in self.having.items() if key[0] == MADE}
+        return Nearby(self.once, self.objects, self.layouts, made)
 
-    def laid_out(
-        self, scopes: tuple[FileScope, ...], left_out: frozenset[str] = frozenset()
-    ) -> tuple[FileScope, ...]:
-        """Scopes by what joins files, with those as one whose folders are of one cluster.
-
-        Args:
-            scopes: What there is by what joins files.
-            left_out: Files that lie beside those of a cluster, and are of none.
-        """
-        apart = files_apart(self.once) | left_out
-        if self.is_one_cluster:
-            return as_one_cluster(scopes, apart)
-        folders = self.environments
-        return as_environments(scopes, folders, apart) if folders else scopes
-
-    @property
-    def is_laid_out(self) -> bool:
-        """Whether folders belong together by their layout alone."""
-        return self.is_one_cluster or bool(self.environments)
+    def laid_out(self) -> Iterator[frozenset[str]]:
+        """The files of each layout, which are judged together."""
+        every = self.objects.union(*self.once.values())
+        for layout in self.layouts:
+            yield frozenset(file for file in every if is_below(file, layout.folder))
 
     @property
     def _names_clusters(self) -> bool:
         kinds = [kind for kind, _ in self.named]
         return kinds.count(CLUSTER) > 1 or SOME_CLUSTERS in kinds
 
+    @cached_property
     def references(self) -> dict[str, list[str]]:
-        """The files that a file names something of, where only one has it, by its normal path."""
+        """The files that a file names something of, if one has it, or lies nearest, by its path."""
         found: dict[str, list[str]] = {}
         for key, files in self.named.items():
             if key[0] in _ANYWHERE:
                 continue
             others = self.having.get(key, frozenset())
             for file in sorted(files - others):
-                if len(others) == 1:
-                    found.setdefault(file, []).extend(others)
-        return found
+                near = nearest(file, (e for e in others if not are_apart(file, e, self.layouts)))
+                found.setdefault(file, []).extend(near)
+        return {file: others for file, others in found.items() if others}
 
     def gives_labels_to(self, part: Naming) -> bool:
         """Whether nodes of other files have labels that a part selects, or shares that it asks for.
@@ -152,7 +144,17 @@ class Naming(NamedTuple):
         """
         told = [key for key in part.named if key[0] in _ANYWHERE]
         others = part.clusters and part.clusters != self.clusters
-        return bool(others) or any(key in self.having and key not in part.having for key in told)
+        return bool(others) or any(
+            (key in self.having and key not in part.having)
+            # One by hand is held against whatever value pools have of it.
+            or (key[0] == LABEL and _head(key) in self._labels - part._labels)
+            for key in told
+        )
+
+    @cached_property
+    def _labels(self) -> frozenset[str]:
+        """Labels that something has, by their keys."""
+        return frozenset(_head(key) for key in self.having if key[0] == LABEL)
 
     def with_other_scopes(self, judgement: Judgement) -> Judgement:
         """A finding as a note, where files of another scope give nodes what it says they lack.
@@ -232,6 +234,10 @@ def _is_of_its_key(judgement: Problem, name: str) -> bool:
     part, key = judgement.path
     chooses = part == "labels" and "nvidia.com/" not in str(key)
     return chooses and name.startswith(f"label {key}=")
+
+
+def _head(key: tuple[str, str]) -> str:
+    return key[1].partition("=")[0]
 
 
 def _order(release: Iterable[str]) -> list[int]:

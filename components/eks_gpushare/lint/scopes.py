@@ -14,7 +14,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.documents.reading import is_guide
-from eks_gpushare.lint.environments import names_of, names_of_all
 from eks_gpushare.manifests.folders import folders_above, meant_in
 from eks_gpushare.manifests.kustomize import NAMES, tops_of
 
@@ -72,67 +71,6 @@ class FileScope:
 def all_together() -> FileScope:
     """All that is read as one scope, as the call says."""
     return FileScope("all files", "they are declared to belong together", declared=True, all=True)
-
-
-def as_one_cluster(
-    scopes: Iterable[FileScope], apart: frozenset[str] = frozenset()
-) -> tuple[FileScope, ...]:
-    """All but guides and what is put out as one scope, where folders are parts of one cluster.
-
-    Args:
-        scopes: What there is otherwise.
-        apart: Files that need not be of it.
-    """
-    parts, others = _parts_of(scopes, apart)
-    why = "whatever a cluster has once is there once, in a folder that is called after it"
-    return (_whole("folders of one cluster", why, parts), *others)
-
-
-def as_environments(
-    scopes: Iterable[FileScope], folders: frozenset[str], apart: frozenset[str]
-) -> tuple[FileScope, ...]:
-    """The same with one scope for each of several environments; as it is if one has several.
-
-    Args:
-        scopes: What there is otherwise.
-        folders: Those of environments.
-        apart: Files that need not be of it.
-    """
-    scopes = tuple(scopes)
-    parts, others = _parts_of(scopes, apart)
-    named = [
-        (scope, set[str]().union(*(names_of(file, folders) for file in scope.files)))
-        for scope in parts
-    ]
-    if any(len(names) > 1 for _, names in named):
-        return scopes
-    why = "it has what a cluster has once, and no other environment has its folders"
-    found = (
-        _whole(f"the environment {name}", why, [each for each, of in named if of <= {name}])
-        for name in names_of_all(folders)
-    )
-    return (*(replace(each, is_environment=True) for each in found), *others)
-
-
-def _parts_of(
-    scopes: Iterable[FileScope], apart: frozenset[str]
-) -> tuple[list[FileScope], list[FileScope]]:
-    """Scopes that are of a cluster, and guides and the like."""
-    found: tuple[list[FileScope], list[FileScope]] = ([], [])
-    for scope in scopes:
-        is_other = all(is_guide(file) or file in apart for file in scope.files)
-        found[scope.is_put_out or is_other].append(scope)
-    return found
-
-
-def _whole(name: str, why: str, parts: Sequence[FileScope]) -> FileScope:
-    return FileScope(
-        name,
-        why,
-        frozenset[str]().union(*(scope.files for scope in parts)),
-        frozenset[str]().union(*(scope.builds for scope in parts)),
-        parts=tuple(parts),
-    )
 
 
 def scopes_of(

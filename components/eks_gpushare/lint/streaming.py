@@ -26,6 +26,8 @@ T = TypeVar("T")
 
 _KEPT: Final = 16 * 1024 * 1024
 """Bytes of text up to which files are not read a second time."""
+_SMALL: Final = 256 * 1024
+"""Characters up to which all files are judged at once, which is the quicker for so few."""
 _COLLECTED: Final = 8 * 1024 * 1024
 """Bytes of text after which cycles are collected: a short command collects none."""
 
@@ -117,6 +119,8 @@ def judged_in_parts(
     """
     if together or declared.together:
         return [_judged(files, files.paths, judge, None)]
+    if files.bytes <= _SMALL:
+        return [_judged(files, files.paths, judge, None)]
     groups = files.links.parts(declared.scopes(files.paths))
     parts: list[Part[T]] = []
     read = 0
@@ -147,35 +151,76 @@ def _again(
 ) -> list[Part[T]]:
     """The parts, with those anew to which the whole call gives other references than they had."""
     everywhere = all_of(part.naming for part in parts)
-    wanted = everywhere.references()
-    owners = {file: number for number, part in enumerate(parts) for file in part.files}
+    owners = _owners(parts)
     joined = Joined(map(str, range(len(parts))))
     changed: set[int] = set()
-    inside = frozenset[str]()
-    if everywhere.is_laid_out:  # asked once: it looks at every file
-        inside = everywhere.objects.union(*everywhere.once.values())
-    of_cluster: list[str] = []
     for number, part in enumerate(parts):
-        had = part.naming.references()
-        if everywhere.gives_labels_to(part.naming) or part.naming.is_laid_out:
+        had = part.naming.references
+        if everywhere.gives_labels_to(part.naming) or part.naming.layouts:
             changed.add(number)
         if part.naming.changes != everywhere.changes:
             changed.add(number)
-        if not inside.isdisjoint(part.files):
-            changed.add(number)
-            of_cluster.append(str(number))
         for file in part.files:
-            if sorted(wanted.get(file, ())) != sorted(had.get(file, ())):
+            wanted = everywhere.references.get(file, ())
+            if sorted(wanted) != sorted(had.get(file, ())):
                 changed.add(number)
-                others = [str(owners[each]) for each in wanted.get(file, ()) if each in owners]
+                others = [str(owners[each]) for each in wanted if each in owners]
                 joined.join((str(number), *others))
-    joined.join(of_cluster)
+    for inside in everywhere.laid_out():
+        of_cluster = {owners[file] for file in inside if file in owners}
+        changed |= of_cluster
+        joined.join(map(str, sorted(of_cluster)))
+
+    def anew(paths: Iterable[str]) -> Part[T]:
+        return _judged(files, paths, judge, everywhere)
+
+    found = _joined(parts, joined, changed, anew)
+    return _with_nearby(files, found, everywhere, anew)
+
+
+def _with_nearby(
+    files: Files, parts: list[Part[T]], everywhere: Naming, anew: Callable[[Iterable[str]], Part[T]]
+) -> list[Part[T]]:
+    """The parts, with those anew beside which there is more that may be of the same cluster.
+
+    They are judged with it, as far as no more texts are held for it than may be.
+    """
+    owners = _owners(parts)
+    by_folder: dict[str, set[int]] = {}
+    for file, number in owners.items():
+        by_folder.setdefault(posixpath.dirname(file), set()).add(number)
+    joined = Joined(map(str, range(len(parts))))
+    sizes = {str(number): files.size_of(part.files) for number, part in enumerate(parts)}
+    changed: set[int] = set()
+    for number, part in enumerate(parts):
+        folders = {each for scope in part.naming.grave for each in everywhere.nearby.of(scope)}
+        others = {one for each in folders for one in by_folder.get(each, ())} - {number}
+        tops = {joined.top(str(each)) for each in (number, *others)}
+        size = sum(sizes[top] for top in tops)
+        if others and size <= _KEPT:
+            changed.add(number)
+            joined.join(map(str, (number, *sorted(others))))
+            sizes[joined.top(str(number))] = size
+    return _joined(parts, joined, changed, anew)
+
+
+def _joined(
+    parts: list[Part[T]],
+    joined: Joined,
+    changed: set[int],
+    anew: Callable[[Iterable[str]], Part[T]],
+) -> list[Part[T]]:
+    """Parts as some of them belong together, those anew of which something changed."""
     found: list[Part[T]] = []
     for group in joined.groups():
         numbers = [*map(int, group)]
         if changed.isdisjoint(numbers):
             found += [parts[number] for number in numbers]
         else:
-            paths = [path for number in numbers for path in parts[number].files]
-            found.append(_judged(files, paths, judge, everywhere))
+            found.append(anew([path for number in numbers for path in parts[number].files]))
     return found
+
+
+def _owners(parts: Iterable[Part[T]]) -> dict[str, int]:
+    """The number of the part that each file is of."""
+    return {file: number for number, part in enumerate(parts) for file in part.files}

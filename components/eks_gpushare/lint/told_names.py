@@ -52,6 +52,8 @@ KARPENTER: Final = "karpenter"
 """The chart of Karpenter, by its release: an earlier one serves what the newest does not."""
 SERVED: Final = ("served", "karpenter")
 """What an object of Karpenter's needs of others."""
+MADE: Final = "made"
+"""Kind of a cluster that a file makes, by its name."""
 NODES_OF: Final = "nodes of"
 """Kind of a cluster that has nodes with GPUs, by its name."""
 _WHERE_ARGO_IS: Final = ("in-cluster", "https://kubernetes.default.svc")
@@ -137,8 +139,11 @@ def _given_to(nodes: NodeSet) -> Iterator[tuple[str, str]]:
     if nodes.provisioner != "byHand":
         yield from _put(nodes)
     of_cluster = value_of(nodes)
-    if at(of_cluster, "kind") == "ClusterConfig" and has_gpus(nodes):
-        yield NODES_OF, str(at(of_cluster, "metadata", "name"))
+    if at(of_cluster, "kind") == "ClusterConfig":
+        name = str(at(of_cluster, "metadata", "name"))
+        yield MADE, name
+        if has_gpus(nodes):
+            yield NODES_OF, name
 
 
 def _installed(item: Release) -> Iterator[tuple[str, str]]:

@@ -178,18 +178,25 @@ def _wrapped(
     """
     value = document.value
     found: list[tuple[FieldPath, Any, FieldPath]] = []
-    above = ""
+    above, of_repository = "", False
     if at(value, "kind") == "Application":
         for place, each in sources_of(at(value, "spec")):
             helm = ("spec", *place, "helm")
-            found.append((helm, at(each, "path") or at(each, "chart"), (*helm, "valueFiles")))
+            path = at(each, "path")
+            found.append((helm, path or at(each, "chart"), (*helm, "valueFiles")))
+            of_repository = not path
     elif at(value, "kind") == "HelmRelease":
         spec = ("spec", "chart", "spec")
         found.append((("spec",), at(value, *spec, "chart"), (*spec, "valuesFiles")))
+        of_repository = at(value, *spec, "sourceRef", "kind") == "HelmRepository"
         above = "/"  # Flux takes all of them from the top of the source
     for place, path, files in found:
         named = posixpath.normpath(path.strip("/")) if isinstance(path, str) and path else "."
-        folders = [each for each in wrappers if named != "." and ends_with(each, named)]
+        folders = [
+            folder
+            for folder, each in wrappers.items()
+            if named != "." and (each.name == named if of_repository else ends_with(folder, named))
+        ]
         names = [document.raw((*files, index)) for index, _ in enumerate(items(at(value, *files)))]
         chart = folders[0] if len(folders) == 1 else f"{_OTHER}{named}"
         yield place, chart, [f"{above}{each}" for each in names if each]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -78,6 +79,22 @@ def folders_above(folder: str) -> Iterator[str]:
         yield folder
         folder = posixpath.dirname(folder)
     yield folder
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path is that of something in a folder; in the one where paths begin all is."""
+    return not folder or path.startswith(f"{folder}/")
+
+
+def nearest(file: str, others: Iterable[str]) -> list[str]:
+    """The one of some files that has more folders in common with a file than any other has."""
+    found: dict[int, list[str]] = {}
+    for other in others:
+        pairs = zip(file.split("/"), other.split("/"), strict=False)
+        both = takewhile(lambda pair: pair[0] == pair[1], pairs)
+        found.setdefault(sum(1 for _ in both), []).append(other)
+    near = found[max(found)] if found else []
+    return near if len(near) == 1 else []
 
 
 def meant_in(

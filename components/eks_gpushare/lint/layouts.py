@@ -1,0 +1,177 @@
+"""How folders are laid out that nothing joins: as one cluster, as its environments, or as several.
+
+What all folders together are not, those within one of them may be: `clusters/alpha` and
+`clusters/beta`, or the folders of two teams, each with nodes and what is installed on them. So the
+same is asked of all (`lint.one_cluster`, `lint.environments`), and where the answer is no of each
+folder in the outermost that has several.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from eks_gpushare.documents.reading import is_guide
+from eks_gpushare.lint.environments import environments, names_of, names_of_all
+from eks_gpushare.lint.one_cluster import (
+    files_apart,
+    is_called_as_part,
+    is_of_use,
+    is_one_cluster,
+    whole_of,
+)
+from eks_gpushare.lint.scopes import FileScope
+from eks_gpushare.manifests.folders import is_below
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from eks_gpushare.lint.one_cluster import Once
+
+
+class Layout(NamedTuple):
+    """Folders that are laid out as the parts of one cluster, or as its environments."""
+
+    folder: str
+    """The folder that all lie in; empty for all that there is."""
+    environments: frozenset[str]
+    """Folders of the environments; none of one cluster."""
+    apart: frozenset[str]
+    """Files there that need not be of it."""
+
+    @property
+    def where(self) -> str:
+        """Where it is, for sentences."""
+        return f" in {self.folder}" if self.folder else ""
+
+    def parts(self, file: str, other: str) -> bool:
+        """Whether one of two files is of it and the other is not, or of another environment.
+
+        What lies beside it may be of it where it is called as a part of a cluster is.
+        """
+        name = posixpath.basename(self.folder)
+        is_other = is_below(file, self.folder) != is_below(other, self.folder)
+        if is_other and not is_called_as_part(name):
+            return True
+        one, two = (names_of(each, self.environments) for each in (file, other))
+        return bool(one and two) and one.isdisjoint(two)
+
+
+def layouts(once: Once, folder: str = "") -> Iterator[Layout]:
+    """The layouts of some files, none of which lies in another's folder.
+
+    Args:
+        once: What a cluster has once, with the normal paths of the files that have it.
+        folder: The one that all of them lie in.
+    """
+    if not is_of_use(posixpath.basename(folder)) and is_one_cluster(once):
+        yield Layout(folder, frozenset(), files_apart(once))
+    elif found := environments(once):
+        yield Layout(folder, found, _apart_in(once, found))
+    else:
+        for own in _inner(once):
+            yield from layouts(own, _whole_of(own))
+
+
+def laid_out(
+    scopes: Iterable[FileScope], found: Iterable[Layout], left_out: frozenset[str] = frozenset()
+) -> tuple[FileScope, ...]:
+    """Scopes by what joins files, with those as one whose folders are of one cluster.
+
+    Args:
+        scopes: What there is by what joins files.
+        found: How their folders are laid out.
+        left_out: Files that lie beside those of a cluster, and are of none.
+    """
+    made = list(scopes)
+    for layout in found:
+        apart = layout.apart | left_out
+        parts = [scope for scope in made if _is_of(scope, layout.folder, apart)]
+        whole = _environments(layout, parts) if layout.environments else [_cluster(layout, parts)]
+        if whole:
+            taken = set(map(id, parts))
+            made = [*whole, *(scope for scope in made if id(scope) not in taken)]
+    return tuple(made)
+
+
+def _is_of(scope: FileScope, folder: str, apart: frozenset[str]) -> bool:
+    """Whether a scope is of the cluster in a folder: no guide, nothing that is put out."""
+    if scope.is_put_out or not all(is_below(file, folder) for file in scope.files):
+        return False
+    return not all(is_guide(file) or file in apart for file in scope.files)
+
+
+def _cluster(layout: Layout, parts: Sequence[FileScope]) -> FileScope:
+    why = "whatever a cluster has once is there once, in a folder that is called after it"
+    return _whole(f"folders of one cluster{layout.where}", why, parts)
+
+
+def _environments(layout: Layout, parts: Sequence[FileScope]) -> list[FileScope]:
+    """One scope for each of several environments; none if a part is of several."""
+    folders = layout.environments
+    named = [
+        (scope, set[str]().union(*(names_of(file, folders) for file in scope.files)))
+        for scope in parts
+    ]
+    if any(len(names) > 1 for _, names in named):
+        return []
+    why = "it has what a cluster has once, and no other environment has its folders"
+    found = (
+        _whole(
+            f"the environment {name}{layout.where}",
+            why,
+            [each for each, of in named if of <= {name}],
+        )
+        for name in names_of_all(folders)
+    )
+    return [replace(each, is_environment=True) for each in found]
+
+
+def _whole(name: str, why: str, parts: Sequence[FileScope]) -> FileScope:
+    return FileScope(
+        name,
+        why,
+        frozenset[str]().union(*(scope.files for scope in parts)),
+        frozenset[str]().union(*(scope.builds for scope in parts)),
+        parts=tuple(parts),
+    )
+
+
+def are_apart(file: str, other: str, found: Iterable[Layout]) -> bool:
+    """Whether two files are of different environments, or one is of a cluster that lies by itself.
+
+    Args:
+        file: A normal path.
+        other: Another.
+        found: How their folders are laid out.
+    """
+    return any(each.parts(file, other) for each in found)
+
+
+def _apart_in(once: Once, folders: frozenset[str]) -> frozenset[str]:
+    """Files that need not be of what their environment is, or all together."""
+    inner = (files_apart(_within(once, folder)) for folder in folders)
+    return files_apart(once).union(*inner)
+
+
+def _within(once: Once, folder: str) -> Once:
+    found = {key: frozenset(f for f in files if is_below(f, folder)) for key, files in once.items()}
+    return {key: files for key, files in found.items() if files}
+
+
+def _inner(once: Once) -> list[Once]:
+    """What of it lies in each folder of the outermost that has several."""
+    whole = _whole_of(once)
+    found: dict[str, dict[tuple[str, str], frozenset[str]]] = {}
+    for key, files in once.items():
+        for file in files:
+            name, is_inside, _ = file[len(whole) :].lstrip("/").partition("/")
+            if is_inside:
+                own = found.setdefault(name, {})
+                own[key] = own.get(key, frozenset()) | {file}
+    return [own for own in found.values() if own != once]
+
+
+def _whole_of(once: Once) -> str:
+    return whole_of({posixpath.dirname(file) for files in once.values() for file in files})
