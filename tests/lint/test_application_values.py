@@ -76,6 +76,18 @@ def test_a_file_is_of_the_release_that_the_application_makes(helm: str) -> None:
     assert of(helm, RIGHT) == []
 
 
+def test_several_applications_of_one_file_have_files_of_their_own() -> None:
+    other = APPLICATION.replace("HELM", "valueFiles: [$repo/gpu/dcgm.yaml]").replace(
+        "nvidia-device-plugin", "dcgm-exporter"
+    )
+    both = f"{APPLICATION.replace('HELM', ONE)}---\n{other}"
+    files = {"apps/plugin.yaml": both, "apps/map.yaml": MAP, "apps/nodes.yaml": NODES}
+    own = {"own/gpu/dcgm.yaml": f"interval: 30s\n{TERMS}"}
+
+    assert "GPU1100" in said({**files, **own, "own/gpu/base.yaml": WRONG})
+    assert "GPU1100" not in said({**files, **own, "own/gpu/base.yaml": RIGHT})
+
+
 @pytest.mark.parametrize(
     ("base", "prod", "codes"),
     [

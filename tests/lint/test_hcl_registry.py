@@ -355,6 +355,66 @@ def test_the_module_of_data_addons_brings_discovery_with_the_plugin(
     assert ("GPU1101" in {code for code, _ in found(text)}) is told
 
 
+POOLS = """\
+  enable_karpenter_resources = SWITCH
+  karpenter_resources_helm_config = {
+    gpu = {
+      CHART
+      values = [<<-EOT
+        name: gpu
+        clusterName: ${module.eks.cluster_name}
+        nodePool:
+          ENABLED
+          labels:
+            - type: karpenter
+          taints:
+            - {key: nvidia.com/gpu, value: "true", effect: NoSchedule}
+          requirements:
+            - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g5]}
+      EOT
+      ]
+    }
+  }
+"""
+
+
+def pools(text: str) -> list[NodeSet]:
+    whole = ADDONS % ("aws-ia/eks-data-addons/aws", text)
+    return [each for each in items_of(whole) if isinstance(each, NodeSet)]
+
+
+@pytest.mark.parametrize(
+    ("switch", "chart", "enabled", "count"),
+    [
+        ("true", "", "", 1),
+        ("var.pools", "", "", 1),
+        ("false", "", "", 0),
+        ("true", "", "enabled: false", 0),
+        ("true", 'chart = "other"', "", 0),
+    ],
+)
+def test_the_module_of_data_addons_makes_pools_of_values(
+    switch: str, chart: str, enabled: str, count: int
+) -> None:
+    text = POOLS.replace("SWITCH", switch).replace("CHART", chart).replace("ENABLED", enabled)
+    found = pools(text)
+
+    assert len(found) == count
+    for each in found:
+        assert each.labels == {"NodePool": "gpu", "NodeGroupType": "gpu", "type": "karpenter"}
+        assert [f"{taint}" for taint in each.taints] == ["nvidia.com/gpu=true:NoSchedule"]
+
+
+@pytest.mark.parametrize("given", ["var.pools", "{ gpu = { values = var.values } }"])
+def test_pools_of_values_that_are_not_known_may_be_any(given: str) -> None:
+    switch = f"  enable_karpenter_resources = true\n  karpenter_resources_helm_config = {given}"
+    (pool,) = pools(switch)
+
+    assert pool.labels is UNKNOWN
+    assert pool.taints is UNKNOWN
+    assert not found(ADDONS % ("aws-ia/eks-data-addons/aws", switch))
+
+
 GPU = 'instance_types = ["g5.xlarge"]'
 LINES = {
     '.module.eks_managed_node_group["gpu"].aws_launch_template.this[0]': 6,

@@ -332,6 +332,20 @@ def test_queries_that_find_what_they_ask_for(texts: tuple[str, ...]) -> None:
     assert codes(*texts) == []
 
 
+def alert(query: str) -> str:
+    return f"""\
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata: {{name: idle, namespace: a}}
+spec:
+  groups:
+  - name: gpus
+    rules:
+    - alert: Idle
+      expr: max by (exported_pod) ({query}) < 5
+"""
+
+
 HONORED = monitor(more="honorLabels: true")
 EXPORTED = 'DCGM_FI_DEV_GPU_UTIL{exported_namespace="own"}'
 
@@ -346,6 +360,9 @@ EXPORTED = 'DCGM_FI_DEV_GPU_UTIL{exported_namespace="own"}'
             True,
         ),
         ((HONORED, server(), scaled(EXPORTED)), True),
+        ((HONORED, alert('DCGM_FI_DEV_GPU_UTIL{exported_pod!=""}')), True),
+        ((HONORED, alert('DCGM_FI_DEV_GPU_UTIL{pod!=""}')), False),
+        ((monitor(), alert('DCGM_FI_DEV_GPU_UTIL{exported_pod!=""}')), False),
         ((HONORED, server("overrideHonorLabels: true"), scaled(EXPORTED)), False),
         ((HONORED, scaled('DCGM_FI_DEV_GPU_UTIL{namespace="own"}')), False),
         ((HONORED, scaled('DCGM_FI_DEV_GPU_UTIL{exported_pod=~".*"}')), False),

@@ -129,3 +129,21 @@ def test_values_of_a_chart_that_is_known_are_any_mapping() -> None:
 
     assert reader.matches(document({"x": 1}))
     assert not reader.matches(document(["x"]))
+
+
+@pytest.mark.parametrize(
+    ("file", "chart"),
+    [
+        ("device-plugin-values.yaml", PLUGIN),
+        ("nvidia-device-plugin-amd64.yaml", PLUGIN),
+        ("aws-efa-k8s-device-plugin-values.yaml", None),
+        ("amd-device-plugin.yaml", None),
+        ("helm/neuron/neuron-device-plugin.yaml", None),
+    ],
+)
+def test_a_file_called_after_a_plugin_of_other_devices_is_not_of_nvidias(
+    file: str, chart: str | None
+) -> None:
+    assert charts(document({"tolerations": [{"key": "nvidia.com/gpu"}]}, file)) == (
+        [chart] if chart else []
+    )

@@ -45,6 +45,8 @@ _MOST: Final = 50
 """Most files that are read besides those of the call."""
 _YAML: Final = (".yaml", ".yml", ".json", ".yaml.gotmpl", ".yml.gotmpl")
 _HELMFILE: Final = (".yaml", ".yml", ".gotmpl")
+_BETWEEN: Final = re.compile(r"^---[ \t]*(?:#.*)?$", re.MULTILINE)
+"""What parts documents."""
 _OF_A_SOURCE: Final = re.compile(
     r"(?:^[ \t]*-[ \t]+|[\[,]\s*)[\"']?\$(?P<ref>[A-Za-z0-9_-]+)/(?P<path>[A-Za-z0-9_./-]+)",
     re.MULTILINE,
@@ -191,7 +193,13 @@ def _of_applications(file: GivenFile) -> Iterator[tuple[str, str, str, int]]:
     """
     if "valueFiles" not in file.text or "$" not in file.text or "argoproj.io/" not in file.text:
         return
-    documents = read_texts(file.text, file.name).documents
+    for text in _BETWEEN.split(file.text):
+        yield from _of_application(text, file.name)
+
+
+def _of_application(text: str, name: str) -> Iterator[tuple[str, str, str, int]]:
+    """The same of one document of a file."""
+    documents = read_texts(text, name).documents
     sources = [each for one in documents for each in items(at(one.value, "spec", "sources"))]
     installed = [source for source in sources if items(at(source, "helm", "valueFiles"))]
     chart = chart_named(at(installed[0], "chart")) if len(installed) == 1 else None
@@ -201,7 +209,7 @@ def _of_applications(file: GivenFile) -> Iterator[tuple[str, str, str, int]]:
     count = len(items(at(installed[0], "helm", "valueFiles")))
     refs = [at(source, "ref") for source in sources]
     # Each is read as a placeholder.
-    for found in _OF_A_SOURCE.finditer(_COMMENT.sub("", file.text)):
+    for found in _OF_A_SOURCE.finditer(_COMMENT.sub("", text)):
         path = posixpath.normpath(found["path"])
         if "/" in path and found["ref"] in refs:
             yield chart, path, version if isinstance(version, str) else "", count

@@ -15,6 +15,7 @@ from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.hcl.registry_inputs import KINDS, MARKET, Inputs, each_of, reserved_for
 from eks_gpushare.lint.hcl.registry_networks import NETWORKS
 from eks_gpushare.lint.hcl.registry_parts import OF_GOOGLE, hybrid_nodes, karpenter
+from eks_gpushare.lint.hcl.registry_pools import karpenter_resources
 from eks_gpushare.lint.hcl.registry_roles import IDENTITIES, ROLE_MODULES, identities, plain_source
 from eks_gpushare.lint.hcl.registry_user_data import (
     OWN_IMAGE,
@@ -329,6 +330,7 @@ def _data_addons(call: MadeResource, _: int | None) -> Iterator[MadeResource]:
                 made.values["values"] = HclList([_PLUGIN_VALUES, *own])
             made.values.setdefault("version", _PLUGIN_VERSION)
         yield made
+    yield from karpenter_resources(call)
 
 
 def _one_addon(call: MadeResource, _: int | None) -> Iterator[MadeResource]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -98,6 +99,10 @@ _OF_PODS: Final = frozenset(("tolerations", "affinity", "nodeselector"))
 _OPERATORS_CONFIG: Final = frozenset(("create", "name", "default", "data"))
 _CONFIG: Final = frozenset(("map", "name", "default", "fallbackStrategies"))
 _PLUGIN: Final = "k8s-device-plugin"
+_OTHER_DEVICES: Final = re.compile(
+    r"(?:efa|neuron|amd(?!64)|rocm|intel|xpu|habana|gaudi|rdma|sriov)[a-z0-9]*deviceplugin"
+)
+"""In the name of a file with values of a plugin that gives out other devices."""
 _DOMAINS: Final = "computeDomains"
 """What of resources the DRA driver's chart alone has."""
 _ENOUGH: Final = 10
@@ -278,7 +283,8 @@ def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:
     if chart == image == EXPORTER and "servicemonitor" in keys:
         marks += _ENOUGH
     path = PurePath(file)
-    named = any(word in plain(path.name) for word in _FILES[chart])
+    name = plain(path.name)
+    named = any(word in name for word in _FILES[chart]) and not _OTHER_DEVICES.search(name)
     if (named or plain(path.parent.name) in _FOLDERS[chart]) and keys & common:
         marks += _NAMED
     return marks

@@ -51,6 +51,6 @@ OTHER_PODS: Final = Rule(
     "warning",
     "Metrics of GPUs keep the pod that they are about, where queries go by it.",
     "Unless labels are honored, Prometheus writes the exporter's pod over that of the workload, "
-    "which becomes exported_pod: a query by pod matches nothing, and nothing scales.",
+    "which becomes exported_pod: a query by pod matches nothing, and nothing scales or warns.",
     "https://github.com/NVIDIA/dcgm-exporter/issues/85",
 )

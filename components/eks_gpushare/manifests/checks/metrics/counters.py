@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
-from eks_gpushare.inventory.items import RULES, ConfigMap, Pointer, Release, Workload
+from eks_gpushare.inventory.items import ConfigMap, Release, Workload
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
@@ -19,8 +19,7 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.charts import PROMETHEUS
-from eks_gpushare.manifests.checks.metrics.scraping import queries
+from eks_gpushare.manifests.checks.metrics.queries import queries, rules_of
 from eks_gpushare.manifests.rules.exporters import NOT_COUNTERS
 
 if TYPE_CHECKING:
@@ -39,14 +38,6 @@ _VALUES: Final = {
 _FIELD: Final = re.compile(r"DCGM_(?:FI|EXP)_[A-Z0-9_]+ *(?:,|$)")
 _NAMED: Final = re.compile(r"(?<![:A-Za-z0-9_])DCGM_FI_[A-Z0-9_]+(?![:A-Za-z0-9_])")
 """A metric of the exporter; with a colon it is what a rule makes of one."""
-_OR: Final = re.compile(r"\bor\b")
-"""Of two metrics one may be there."""
-_IS_RULES: Final = re.compile(r"^\s*-?\s*(?:alert|record):", re.MULTILINE)
-_COMMENT: Final = re.compile(r"#.*")
-_GROUPS: Final = (("additionalPrometheusRulesMap",), ("additionalPrometheusRules",))
-"""Rules among the values of kube-prometheus-stack, by a name or as a list."""
-_RULES: Final[dict[str, FieldPath]] = {"PrometheusRule": ("spec",), RULES: ()}
-"""Objects that have groups of rules, and where."""
 _TYPES: Final = ("gauge", "counter", "histogram", "summary", "label")
 _OWN: Final = "DCGM_EXP_"
 """The exporter's own metrics, whose type it does not look at."""
@@ -108,43 +99,6 @@ def asked_for(inventory: Inventory) -> Iterator[Judgement]:
                     f"Add a line for {asked[0]} to the list.",
                     "warning",
                 )
-
-
-def rules_of(inventory: Inventory, cluster: str) -> Iterator[tuple[Item, FieldPath, str, str]]:
-    """What alerts and recorded metrics are made of, with what an alert is called.
-
-    Sources, November 2026: PrometheusRule in
-    https://prometheus-operator.dev/docs/api-reference/api/; values.yaml of kube-prometheus-stack.
-    """
-    for each in inventory.of(Pointer, cluster):
-        if each.kind in _RULES:
-            yield from ((each, *found) for found in _expressions(each.spec, _RULES[each.kind]))
-    for release in inventory.of(Release, cluster):
-        for path in _GROUPS if release.chart == PROMETHEUS else ():
-            found = at(release.values, *path)
-            named = pairs(found) if isinstance(found, dict) else enumerate(items(found))
-            for key, given in named:
-                place = (*value_place(release, path), key)
-                yield from ((release, *one) for one in _expressions(given, place))
-    for config in inventory.of(ConfigMap, cluster):
-        for key, given in pairs(config.data):
-            if isinstance(given, str) and _IS_RULES.search(given):
-                yield config, ("data", key), _COMMENT.sub("", given), ""
-
-
-def _expressions(given: Any, above: FieldPath) -> Iterator[tuple[FieldPath, str, str]]:
-    for number, group in enumerate(items(at(given, "groups"))):
-        for index, rule in enumerate(items(at(group, "rules"))):
-            expr = at(rule, "expr")
-            if isinstance(expr, str) and not _OR.search(expr):
-                place = (*above, "groups", number, "rules", index, "expr")
-                yield place, _COMMENT.sub("", expr), _called(at(rule, "alert"))
-
-
-def _called(alert: Any) -> str:
-    if isinstance(alert, str):
-        return f"the alert {alert}" if alert else ""
-    return "" if alert is None else "an alert"
 
 
 @edge(NOT_COUNTERS)

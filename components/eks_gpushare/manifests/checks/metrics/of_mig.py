@@ -24,7 +24,7 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.values import at, items, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.inventory.written_labels import values_written
-from eks_gpushare.manifests.checks.metrics.counters import rules_of
+from eks_gpushare.manifests.checks.metrics.queries import rules_of
 from eks_gpushare.manifests.rules.scaling import NOT_OF_MIG
 from eks_gpushare.sharing.resources import MIG_PREFIX
 

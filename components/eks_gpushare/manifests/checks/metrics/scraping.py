@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
 from eks_gpushare.documents.reading import is_guide
-from eks_gpushare.inventory.items import ConfigMap, Pointer, Release
+from eks_gpushare.inventory.items import Pointer, Release
 from eks_gpushare.inventory.matching import selects
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Problem
@@ -25,7 +25,8 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.charts import PROMETHEUS, PROMETHEUS_ADAPTER
+from eks_gpushare.manifests.charts import PROMETHEUS
+from eks_gpushare.manifests.checks.metrics.queries import queries, rules_of
 from eks_gpushare.manifests.checks.metrics.scraped import MONITORS, OF_GPUS, about_of, ends_of
 from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.exporters import OTHER_PODS, UNSCRAPED
@@ -239,7 +240,8 @@ def _by_pods(
     inventory: Inventory, cluster: str, monitor: _Monitor, *, honored: bool
 ) -> Iterator[Problem]:
     """Queries for metrics of GPUs by the pods that have them."""
-    for item, place, query in queries(inventory, cluster):
+    ruled = (each[:3] for each in rules_of(inventory, cluster))
+    for item, place, query in (*queries(inventory, cluster), *ruled):
         for found in _QUERY.finditer(query):
             label = next(
                 (
@@ -277,24 +279,3 @@ def _by_pods(
                 fix,
             )
             break
-
-
-def queries(inventory: Inventory, cluster: str) -> Iterator[tuple[Item, FieldPath, str]]:
-    """What autoscalers ask Prometheus for: by KEDA, or by the adapter of Prometheus."""
-    for each in inventory.of(Pointer, cluster):
-        triggers = items(at(each.spec, "triggers")) if each.kind == "ScaledObject" else []
-        for index, trigger in enumerate(triggers):
-            query = at(trigger, "metadata", "query")
-            if isinstance(query, str):
-                yield each, ("spec", "triggers", index, "metadata", "query"), query
-    for release in inventory.of(Release, cluster):
-        rules = items(at(release.values, "rules", "custom"))
-        for index, rule in enumerate(rules if release.chart == PROMETHEUS_ADAPTER else []):
-            query = at(rule, "seriesQuery")
-            if isinstance(query, str):
-                place = value_place(release, ("rules", "custom"))
-                yield release, (*place, index, "seriesQuery"), query
-    for config in inventory.of(ConfigMap, cluster):
-        for key, given in pairs(config.data):
-            if isinstance(given, str) and "seriesQuery" in given:
-                yield config, ("data", key), given
