@@ -102,11 +102,16 @@ class Scoped:
         if not more:
             return found
         edges = [each for each in self._edges if any(rule.id in grave for rule in each.rules)]
-        both = self._found([*dict.fromkeys((*_places(scope), *more))], edges)
-        still = {_about(each) for each in both}
+        both = [*dict.fromkeys((*_places(scope), *more))]
+        still = {_about(each) for each in self._found(both, edges)}
+        gone = [each for each in found if _is_grave(each) and _about(each) not in still]
+        if gone:  # or it is told otherwise there, as what no node has in place of what one lacks
+            told = {_about(each)[1:] for each in self._found(both) if _is_grave(each)}
+            gone = [each for each in gone if _about(each)[1:] not in told]
+        doubted = set(map(id, gone))
         return [
             replace(each, severity="info")
-            if isinstance(each, Problem) and _is_grave(each) and _about(each) not in still
+            if isinstance(each, Problem) and id(each) in doubted
             else each
             for each in found
         ]
