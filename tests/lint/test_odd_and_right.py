@@ -1192,3 +1192,59 @@ def test_who_logs_who_did_what_has_chosen_what_else_to_log(logged: str, severity
     found = [each for each in every({"main.tf": root}.items()) if each.code == "GPU1089"]
 
     assert [each.severity for each in found] == [severity]
+
+
+CLUSTER_OF_AMIS = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: demo, region: us-east-1, version: "1.33"}
+managedNodeGroups:
+- {name: gpu, instanceType: g5.xlarge, amiFamily: AmazonLinux2023}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        ("", True),
+        ("echo apt-get install nvidia-driver later\n", True),
+        ("sudo apt-get install -y nvidia-container-toolkit\n", False),
+        ("dnf -y install nvidia-driver-latest\n", False),
+        ("kubeadm init --pod-network-cidr 10.244.0.0/16\n", False),
+    ],
+)
+def test_a_script_that_sets_up_its_machine_is_for_no_managed_nodes(before: str, told: bool) -> None:
+    install = f"{before}helm install gpu-operator nvidia/gpu-operator --version v25.3.0\n"
+    files = {"cluster.yaml": CLUSTER_OF_AMIS, "install.sh": install}
+
+    assert ("GPU1180" in said(files)) is told
+
+
+@pytest.mark.parametrize(("processes", "told"), [(1, False), (8, True)])
+def test_one_process_of_a_training_exchanges_nothing(processes: int, told: bool) -> None:
+    job = f"""\
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: train}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - name: train
+        image: example.com/train:1
+        command: [bash, -c, "torchrun --nnodes=4 --nproc_per_node={processes} train.py"]
+        resources: {{limits: {{nvidia.com/gpu: 8}}}}
+"""
+    assert ("GPU1237" in said({"job.yaml": job})) is told
+
+
+@pytest.mark.parametrize(
+    ("host", "severity"),
+    [("", "warning"), ("# for the bare-metal hosts", "info"), ("# of kubespray", "info")],
+)
+def test_a_fixed_host_keeps_what_is_put_on_it(host: str, severity: str) -> None:
+    script = f"{host}\nkubectl label node gpu-01 nvidia.com/gpu.present=true\n"
+    found = [each.severity for each in every({"label.sh": script}.items())]
+
+    assert found == [severity]

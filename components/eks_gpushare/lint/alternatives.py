@@ -30,6 +30,7 @@ from eks_gpushare.inventory.items import (
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, text
 from eks_gpushare.lint.either import Ways
+from eks_gpushare.lint.own_machine import MACHINE, is_of_machine
 from eks_gpushare.lint.sections import OPTION, Heading, above, sections_of
 from eks_gpushare.manifests.charts import DEVICE_PLUGIN, EXPORTER, OPERATOR
 from eks_gpushare.manifests.document import Document, value_of
@@ -193,9 +194,10 @@ def _are_alternatives(parts: Sequence[_Place]) -> list[bool]:
         # A guide that makes nodes shows again what lies beside it, or another way.
         for keys, place in zip(said, parts, strict=True):
             keys |= {_NODES for item in place.all_items() if _makes_nodes(item)}
-    if len({place.cluster for place in parts} - {""}) > 1:
-        for keys, place in zip(said, parts, strict=True):
-            keys.update({_CLUSTER} if place.cluster else ())
+    clusters = _clusters(parts)
+    if len({*clusters} - {""}) > 1:
+        for keys, cluster in zip(said, clusters, strict=True):
+            keys.update({_CLUSTER} if cluster else ())
     counts: dict[Hashable, int] = {}
     for keys in said:
         for key in keys:
@@ -206,8 +208,19 @@ def _are_alternatives(parts: Sequence[_Place]) -> list[bool]:
 def _cluster_of(step: Heading | str, texts: Mapping[str, str], clusters: Mapping[str, str]) -> str:
     if not isinstance(step, str) or not step.endswith((".sh", ".bash")):
         return clusters.get(posixpath.normpath(step), "") if isinstance(step, str) else ""
-    found = _CALLS_CLUSTER.search(texts.get(step, ""))
+    text = texts.get(step, "")
+    if is_of_machine(text):
+        return MACHINE
+    found = _CALLS_CLUSTER.search(text)
     return found[1] if found else ""
+
+
+def _clusters(parts: Sequence[_Place]) -> list[str]:
+    """Of each its cluster; beside one of a machine's own what makes nodes is of another."""
+    if all(place.cluster != MACHINE for place in parts):
+        return [place.cluster for place in parts]
+    makes = [any(map(_makes_nodes, place.all_items())) for place in parts]
+    return [each.cluster or _NODES * made for each, made in zip(parts, makes, strict=True)]
 
 
 def _least(key: Hashable) -> int:

@@ -33,7 +33,8 @@ TOOLS: Final = ("helm", "kubectl", "eksctl", "eksdemo", "aws", "oc", "k", "micro
 MAX_CHARACTERS: Final = 128 * 1024
 """Longest script or documentation that is read."""
 _LOCAL: Final = re.compile(
-    r"\b(?:minikube|k3d|get\.k3s\.io|nvkind|kwok|kubeadm|microk8s)\b"
+    r"\b(?:minikube|k3d|get\.k3s\.io|nvkind|kwok|kubeadm|microk8s|kubespray|rke2|proxmox)\b"
+    r"|\b(?:bare[-_ ]?metal|on[-_ ]?prem(?:ises)?|dgx(?:-?[0-9]+)?)\b"
     r"|\b(?:kind (?:create|get|load)|kind/.*\.sh|kind[- ](?:cluster|lab|nodes|workers?))\b"
     r"|\bsingle[- ]node (?:k3s|rke2|k8s|kubernetes|cluster)\b"
     r"|\bpatch node[^\n#]*--subresource[= ]status|/status/capacity/"

@@ -83,9 +83,14 @@ def processes(inventory: Inventory) -> Iterator[Judgement]:
                 yield from _of_triton(container)
 
 
+def _processes(container: GpuContainer) -> list[int]:
+    """How many each command of a line starts on a node, where it says so."""
+    return [int(one or other) for one, other in _PROCESSES.findall(container.line)]
+
+
 def _started(container: GpuContainer, gpus: int) -> Iterator[Problem]:
     """More processes than GPUs by a command line: all those beyond end at their start."""
-    found = [int(one or other) for one, other in _PROCESSES.findall(container.line)]
+    found = _processes(container)
     place = container.place
     if not found:
         for index, variable in enumerate(items(at(container.value, "env"))):
@@ -145,7 +150,7 @@ def _unlike(container: GpuContainer, gpus: int, wanted: int, place: FieldPath) -
 def _shared(container: GpuContainer, gpus: int) -> Iterator[Problem]:
     """Processes on several GPUs, which exchange what they compute by NCCL."""
     is_told = _trains(container.workload) or _LAUNCHERS.search(f"{container.line} ")
-    on_one = _ON_ONE.search(container.line)
+    on_one = _ON_ONE.search(container.line) or max(_processes(container), default=gpus) == 1
     if gpus > 1 and is_told and not on_one and not shares_memory(container):
         yield Problem(
             NO_SHARED_MEMORY,
