@@ -6,11 +6,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.findings.finding import Position
+from eks_gpushare.inventory.problem import NotSeen
 from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.silencing import silenced
 
 if TYPE_CHECKING:
     from datetime import date
+
+    from eks_gpushare.inventory.problem import Edit, Judgement
+    from eks_gpushare.manifests.document import Document, DocumentReader
 
 _MILDEST: Final = ("info", "warning", "error")
 """Of what is found twice, the worst counts."""
@@ -41,3 +45,17 @@ class FileInReading:
         in_order = tuple(sorted(found, key=lambda placed: placed.position or Position(0, 0)))
         kinds = tuple(self.kinds)
         return FileReport(self.name, kinds, in_order, self.readable, self.text, away)
+
+
+def edits_of(judgement: Judgement, document: Document) -> tuple[Edit, ...]:
+    """The edits of a judgement, by paths from the top of the text that it is in."""
+    if isinstance(judgement, NotSeen) or not document.editable:
+        return ()
+    above = judgement.source.path
+    return tuple(replace(edit, path=(*document.at, *above, *edit.path)) for edit in judgement.edits)
+
+
+def kind_of(reader: DocumentReader, document: Document) -> str:
+    """What a document is called that a reader knows."""
+    kind = document.value.get("kind") if isinstance(document.value, dict) else None
+    return f"{reader.name} {kind}" if reader.name == "Kubernetes" else reader.name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
@@ -11,10 +11,10 @@ from eks_gpushare.documents.reading import STDIN
 from eks_gpushare.findings.defects import defect
 from eks_gpushare.findings.silenced import today
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.problem import NotSeen, Problem
+from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.dumps import without_what_controllers_made
-from eks_gpushare.lint.file_in_reading import FileInReading
+from eks_gpushare.lint.file_in_reading import FileInReading, edits_of, kind_of
 from eks_gpushare.lint.judging import Scoped, in_all_builds
 from eks_gpushare.lint.layouts import laid_out
 from eks_gpushare.lint.left_out import left_out
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.findings.finding import Finding
     from eks_gpushare.inventory.items import Item, Release
-    from eks_gpushare.inventory.problem import Edit, Judgement
+    from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.registry import Edge
     from eks_gpushare.lint.declared import Declared
     from eks_gpushare.lint.references import Naming
@@ -229,7 +229,7 @@ class Reading:
             return False
         if class_of(document) is not None:
             self.classes.append(document)
-        file.kinds[_kind(reader, document)] = None
+        file.kinds[kind_of(reader, document)] = None
         read = reader.read(document)
         if not depth and isinstance(reader, HelmValuesReader | ValuesOf):
             found = [of_its_chart(self.chart_versions, file.name, item) for item in read.items]
@@ -336,14 +336,9 @@ class Reading:
         found += missing_values(self.items, map(posixpath.normpath, self.files))
         texts = {file.name: file.text for file in self.files.values()}
         others = self.everywhere or self.naming()
+        wide = None if self._declared_scopes() else others.nearby
         scoped = Scoped(
-            items,
-            self.classes,
-            texts,
-            edges,
-            others.changes,
-            complete=complete,
-            nearby=None if self._declared_scopes() else others.nearby,
+            items, self.classes, texts, edges, others.changes, complete=complete, nearby=wide
         )
         within = in_all_builds([(scope, scoped.judged(scope)) for scope in self.scopes()])
         within += scoped.judged_alone()
@@ -377,7 +372,7 @@ class Reading:
         path = (*judgement.source.path, *below)
         found = finding_of(judgement, (*document.at, *path))
         name, position = document.where(path)
-        edits = _edits(judgement, document)
+        edits = edits_of(judgement, document)
         self.file_named(name).found.append(Placed(found, position, document, edits))
 
     def _somewhere(self, found: Finding) -> None:
@@ -401,15 +396,3 @@ class Reading:
             found = beyond(len(self.beyond), _MOST_ITEMS)
             self.files[self.beyond[0]].found.append(Placed(found, None))
             self.beyond.clear()
-
-
-def _edits(judgement: Judgement, document: Document) -> tuple[Edit, ...]:
-    if isinstance(judgement, NotSeen) or not document.editable:
-        return ()
-    above = judgement.source.path
-    return tuple(replace(edit, path=(*document.at, *above, *edit.path)) for edit in judgement.edits)
-
-
-def _kind(reader: DocumentReader, document: Document) -> str:
-    kind = document.value.get("kind") if isinstance(document.value, dict) else None
-    return f"{reader.name} {kind}" if reader.name == "Kubernetes" else reader.name
