@@ -23,9 +23,10 @@ NOT_READ = Rule(
 )
 TWICE = Rule(
     "GPU1002",
-    "error",
+    "warning",
     "A mapping has each key once.",
-    "Helm takes the last one in silence, and Kubernetes refuses the object.",
+    "Helm and kubectl take the last one in silence. Kustomize refuses the file, and so does an API "
+    "server that is asked for strict validation of a text.",
     "https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation",
 )
 TEMPLATE = Rule(
