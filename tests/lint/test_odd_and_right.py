@@ -1241,7 +1241,12 @@ spec:
 
 @pytest.mark.parametrize(
     ("host", "severity"),
-    [("", "warning"), ("# for the bare-metal hosts", "info"), ("# of kubespray", "info")],
+    [
+        ("", "warning"),
+        ("# for the bare-metal hosts", "info"),
+        ("# of kubespray", "info"),
+        ("apt-get install -y nvidia-driver-550", "info"),
+    ],
 )
 def test_a_fixed_host_keeps_what_is_put_on_it(host: str, severity: str) -> None:
     script = f"{host}\nkubectl label node gpu-01 nvidia.com/gpu.present=true\n"

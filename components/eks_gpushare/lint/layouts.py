@@ -89,7 +89,7 @@ def laid_out(
         apart = layout.apart | left_out
         parts = [scope for scope in made if _is_of(scope, layout.folder, apart)]
         whole = _environments(layout, parts) if layout.environments else [_cluster(layout, parts)]
-        if whole:
+        if whole and parts:
             taken = set(map(id, parts))
             made = [*whole, *(scope for scope in made if id(scope) not in taken)]
     return tuple(made)

@@ -10,6 +10,7 @@ from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import Source
+from eks_gpushare.lint.own_machine import is_of_machine
 from eks_gpushare.lint.rules.files import NOT_READ
 from eks_gpushare.lint.rules.shell import BY_HAND
 from eks_gpushare.lint.shell.helm import helm_release
@@ -170,7 +171,8 @@ def read_of(said: Said, text: str) -> Read:
         text: The whole text.
     """
     guide = is_guide(said.file)
-    local = _LOCAL.search(f"{text}\n{said.file}") or (guide and not _REPLACED.search(text))
+    fixed = _LOCAL.search(f"{text}\n{said.file}") or is_of_machine(text)
+    local = fixed or (guide and not _REPLACED.search(text))
     of_each = not guide and _OWN_NODE.search(text) and not _NAMED.search(text)
     patches = None if local or of_each else "\n".join(_PATCH.findall(text))
     operated = frozenset() if guide else _operated(text) | said.removed
