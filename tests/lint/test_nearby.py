@@ -6,7 +6,7 @@ import pytest
 from linted import every
 
 from eks_gpushare.lint import nearby
-from eks_gpushare.lint.layouts import are_apart, layouts
+from eks_gpushare.lint.layouts import Layouts, layouts
 from eks_gpushare.lint.nearby import Nearby
 from eks_gpushare.manifests.folders import nearest
 
@@ -101,7 +101,7 @@ def test_of_many_folders_none_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_folders_are_near_that_have_nothing_twice() -> None:
     once = {("nodes", "karpenter"): frozenset(("a/b/p.yaml",))}
-    found = Nearby(once, ("a/b/p.yaml", "a/c/x.yaml", "d/y.yaml"), (), {})
+    found = Nearby(once, ("a/b/p.yaml", "a/c/x.yaml", "d/y.yaml"), Layouts(()), {})
 
     assert found.of(("a/c/x.yaml",)) == {"a/b", "d"}
     assert found.of(("a/b/p.yaml",)) == {"a/c", "d"}
@@ -137,21 +137,30 @@ def test_clusters_that_lie_side_by_side(tops: tuple[str, ...], folders: list[str
 
 def test_environments_within_one_of_several() -> None:
     once = laid_out("speech/", "vision/envs/dev/", "vision/envs/prod/")
-    found = {each.folder: each.environments for each in layouts(once)}
+    found = Layouts(layouts(once))
+    environments = {each.folder: each.environments for each in found}
 
-    assert found["speech"] == frozenset()
-    assert found["vision/envs"] == {"vision/envs/dev", "vision/envs/prod"}
+    assert environments["speech"] == frozenset()
+    assert environments["vision/envs"] == {"vision/envs/dev", "vision/envs/prod"}
     inside, other = "vision/envs/dev/x.yaml", "vision/envs/prod/x.yaml"
-    assert are_apart(inside, other, layouts(once))
-    assert are_apart(inside, "speech/x.yaml", layouts(once))
-    assert not are_apart("speech/x.yaml", "speech/y.yaml", layouts(once))
+    assert found.parts(inside, other)
+    assert found.parts(inside, "speech/x.yaml")
+    assert not found.parts("speech/x.yaml", "speech/y.yaml")
+
+
+def test_what_is_of_no_layout_may_be_of_the_cluster_beside_it() -> None:
+    once = {**laid_out("acme/"), ("nodes", "karpenter"): frozenset(("shared/np/p.yaml",))}
+    found = Layouts(layouts(once))
+
+    assert [each.folder for each in found] == ["acme"]
+    assert not found.parts("acme/apps/p.yaml", "shared/np/p.yaml")
 
 
 def test_what_is_called_as_a_part_may_be_of_what_lies_beside_it() -> None:
     once = laid_out("infra/", "platform/")
 
     assert {each.folder for each in layouts(once)} == {"infra", "platform"}
-    assert not are_apart("infra/x.yaml", "platform/x.yaml", layouts(once))
+    assert not Layouts(layouts(once)).parts("infra/x.yaml", "platform/x.yaml")
 
 
 def test_a_folder_of_examples_is_no_cluster() -> None:

@@ -79,6 +79,7 @@ class Scoped:
         for document in classes:
             self._classes.setdefault(_place(document), []).append(document)
         self._alone: dict[tuple[str, str], set[Hashable]] = {}
+        self._of_all: dict[frozenset[tuple[str, str]], tuple[set[int], list[Judgement]]] = {}
 
     def judged(self, scope: FileScope) -> list[Judgement]:
         """What is wrong in a scope, with edits as far as they are certain there."""
@@ -101,12 +102,13 @@ class Scoped:
         more = [place for place in self._by_place if _folder(place) in folders]
         if not more:
             return found
-        edges = [each for each in self._edges if any(rule.id in grave for rule in each.rules)]
-        both = [*dict.fromkeys((*_places(scope), *more))]
-        still = {_about(each) for each in self._found(both, edges)}
+        both = tuple(dict.fromkeys((*_places(scope), *more)))
+        asked = [each for each in self._edges if any(rule.id in grave for rule in each.rules)]
+        still = {_about(each) for each in self._found_of_all(both, asked)}
         gone = [each for each in found if _is_grave(each) and _about(each) not in still]
         if gone:  # or it is told otherwise there, as what no node has in place of what one lacks
-            told = {_about(each)[1:] for each in self._found(both) if _is_grave(each)}
+            found_otherwise = self._found_of_all(both, self._edges)
+            told = {_about(each)[1:] for each in found_otherwise if _is_grave(each)}
             gone = [each for each in gone if _about(each)[1:] not in told]
         doubted = set(map(id, gone))
         return [
@@ -115,6 +117,16 @@ class Scoped:
             else each
             for each in found
         ]
+
+    def _found_of_all(
+        self, places: Sequence[tuple[str, str]], edges: Sequence[Edge]
+    ) -> list[Judgement]:
+        """What is wrong by some checks, and others, of places that several scopes may have near."""
+        asked, found = self._of_all.setdefault(frozenset(places), (set(), []))
+        if new := [each for each in edges if id(each) not in asked]:
+            asked.update(map(id, new))
+            found += self._found(places, new)
+        return found
 
     def _of_parts(self, scope: FileScope, found: Sequence[Judgement]) -> list[Judgement]:
         """What is found, with two of what must be there once as a note if a layout joins them.

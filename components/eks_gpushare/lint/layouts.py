@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.lint.environments import environments, names_of, names_of_all
@@ -22,12 +22,16 @@ from eks_gpushare.lint.one_cluster import (
     whole_of,
 )
 from eks_gpushare.lint.scopes import FileScope
-from eks_gpushare.manifests.folders import is_below
+from eks_gpushare.manifests.folders import folders_above, is_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from eks_gpushare.lint.one_cluster import Once
+
+
+_DEEPEST: Final = 6
+"""How often folders are taken apart: below, nobody lays out several clusters."""
 
 
 class Layout(NamedTuple):
@@ -45,33 +49,68 @@ class Layout(NamedTuple):
         """Where it is, for sentences."""
         return f" in {self.folder}" if self.folder else ""
 
+    @property
+    def is_part(self) -> bool:
+        """Whether it is called as a part of a cluster, so that what lies beside it may be of it."""
+        return is_called_as_part(posixpath.basename(self.folder))
+
+
+class Layouts:
+    """How folders are laid out, none within another.
+
+    Args:
+        found: The layouts.
+    """
+
+    def __init__(self, found: Iterable[Layout]) -> None:
+        self._found = {each.folder: each for each in found}
+        self._by_folder: dict[str, Layout | None] = {}
+
+    def __iter__(self) -> Iterator[Layout]:
+        return iter(self._found.values())
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def of(self, file: str) -> Layout | None:
+        """The layout that a file is of, by its normal path."""
+        folder = posixpath.dirname(file)
+        if folder not in self._by_folder:
+            above = (*folders_above(folder), "")
+            self._by_folder[folder] = next(
+                (self._found[each] for each in above if each in self._found), None
+            )
+        return self._by_folder[folder]
+
     def parts(self, file: str, other: str) -> bool:
-        """Whether one of two files is of it and the other is not, or of another environment.
+        """Whether two files are of different clusters or environments.
 
-        What lies beside it may be of it where it is called as a part of a cluster is.
+        Of a file that is of none, or where one is called as a part of a cluster, it is not known.
         """
-        name = posixpath.basename(self.folder)
-        is_other = is_below(file, self.folder) != is_below(other, self.folder)
-        if is_other and not is_called_as_part(name):
-            return True
-        one, two = (names_of(each, self.environments) for each in (file, other))
-        return bool(one and two) and one.isdisjoint(two)
+        one, two = self.of(file), self.of(other)
+        if one is None or two is None:
+            return False
+        if one is not two:
+            return not (one.is_part or two.is_part)
+        names, others = (names_of(each, one.environments) for each in (file, other))
+        return bool(names and others) and names.isdisjoint(others)
 
 
-def layouts(once: Once, folder: str = "") -> Iterator[Layout]:
-    """The layouts of some files, none of which lies in another's folder.
+def layouts(once: Once, folder: str = "", depth: int = 0) -> Iterator[Layout]:
+    """The layouts of some files.
 
     Args:
         once: What a cluster has once, with the normal paths of the files that have it.
         folder: The one that all of them lie in.
+        depth: How often folders were taken apart to come to it.
     """
     if not is_of_use(posixpath.basename(folder)) and is_one_cluster(once):
         yield Layout(folder, frozenset(), files_apart(once))
     elif found := environments(once):
         yield Layout(folder, found, _apart_in(once, found))
-    else:
+    elif depth < _DEEPEST:
         for own in _inner(once):
-            yield from layouts(own, _whole_of(own))
+            yield from layouts(own, _whole_of(own), depth + 1)
 
 
 def laid_out(
@@ -136,17 +175,6 @@ def _whole(name: str, why: str, parts: Sequence[FileScope]) -> FileScope:
         frozenset[str]().union(*(scope.builds for scope in parts)),
         parts=tuple(parts),
     )
-
-
-def are_apart(file: str, other: str, found: Iterable[Layout]) -> bool:
-    """Whether two files are of different environments, or one is of a cluster that lies by itself.
-
-    Args:
-        file: A normal path.
-        other: Another.
-        found: How their folders are laid out.
-    """
-    return any(each.parts(file, other) for each in found)
 
 
 def _apart_in(once: Once, folders: frozenset[str]) -> frozenset[str]:

@@ -13,17 +13,16 @@ import posixpath
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.documents.reading import EXAMPLES
-from eks_gpushare.lint.layouts import are_apart
 from eks_gpushare.lint.one_cluster import ASKED, OF_THE_PAST, SPACE, whole_of
 from eks_gpushare.manifests.folders import folders_above, is_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eks_gpushare.lint.layouts import Layout
+    from eks_gpushare.lint.layouts import Layouts
     from eks_gpushare.lint.one_cluster import Once
 
-_MOST: Final = 400
+_MOST: Final = 200
 """Folders that are looked at; of more it is not told which may be of one cluster."""
 _NOT_OF_A_CLUSTER: Final = EXAMPLES | OF_THE_PAST | {"test", "tests", "testdata", "fixtures"}
 
@@ -38,11 +37,9 @@ class Nearby:
         made: The clusters that files make, each with the normal paths of the files that do.
     """
 
-    def __init__(
-        self, once: Once, objects: Iterable[str], found: Iterable[Layout], made: Once
-    ) -> None:
+    def __init__(self, once: Once, objects: Iterable[str], found: Layouts, made: Once) -> None:
         self._keys: dict[str, set[tuple[str, str]]] = {posixpath.dirname(f): set() for f in objects}
-        self._layouts = tuple(found)
+        self._layouts = found
         for key, files in once.items():
             for file in files:
                 kept = self._keys.setdefault(posixpath.dirname(file), set())
@@ -93,7 +90,7 @@ class Nearby:
         below = posixpath.relpath(folder or ".", level or ".").lower().split("/")
         if not _NOT_OF_A_CLUSTER.isdisjoint(below):
             return False
-        return not are_apart(f"{folder}/", f"{min(own)}/", self._layouts)
+        return not self._layouts.parts(f"{folder}/", f"{min(own)}/")
 
 
 def _is_in(folder: str, level: str) -> bool:

@@ -18,7 +18,7 @@ from eks_gpushare.inventory.items import ConfigMap
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.changed_pods import changes_in
-from eks_gpushare.lint.layouts import are_apart, layouts
+from eks_gpushare.lint.layouts import Layouts, layouts
 from eks_gpushare.lint.nearby import Nearby
 from eks_gpushare.lint.node_classes import class_of
 from eks_gpushare.lint.one_cluster import once_of
@@ -66,7 +66,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.lint.changed_pods import PolicyChange
     from eks_gpushare.lint.file_in_reading import FileInReading
-    from eks_gpushare.lint.layouts import Layout
 
 _TELLS: Final = re.compile(r"#.*\bclusterpolic(?:y|ies)\b", re.IGNORECASE)
 """A comment with the operator's own object, which one may change by hand."""
@@ -103,9 +102,9 @@ class Naming:
     """Normal paths of the files of each scope of which an error or a warning is told."""
 
     @cached_property
-    def layouts(self) -> tuple[Layout, ...]:
+    def layouts(self) -> Layouts:
         """How folders are laid out that nothing joins."""
-        return () if self._names_clusters else tuple(layouts(self.once))
+        return Layouts(() if self._names_clusters else layouts(self.once))
 
     @cached_property
     def nearby(self) -> Nearby:
@@ -133,7 +132,7 @@ class Naming:
                 continue
             others = self.having.get(key, frozenset())
             for file in sorted(files - others):
-                near = nearest(file, (e for e in others if not are_apart(file, e, self.layouts)))
+                near = nearest(file, (e for e in others if not self.layouts.parts(file, e)))
                 found.setdefault(file, []).extend(near)
         return {file: others for file, others in found.items() if others}
 
