@@ -10,11 +10,13 @@ import pytest
 from eks_gpushare.inventory.items import NodeSet, NodeTaint, Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import parts, registered
+from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.dispatch import lint_files, read_files
 from eks_gpushare.lint.hcl.folders import Folders, ModuleFiles
 from eks_gpushare.lint.hcl.modules import Instance
 from eks_gpushare.lint.hcl.registry_modules import made_by
 from eks_gpushare.lint.hcl.syntax import parse
+from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
@@ -369,6 +371,7 @@ POOLS = """\
             - type: karpenter
           taints:
             - {key: nvidia.com/gpu, value: "true", effect: NoSchedule}
+          disruption: {consolidationPolicy: WhenEmpty}
           requirements:
             - {key: karpenter.k8s.aws/instance-family, operator: In, values: [g5]}
       EOT
@@ -403,6 +406,10 @@ def test_the_module_of_data_addons_makes_pools_of_values(
     for each in found:
         assert each.labels == {"NodePool": "gpu", "NodeGroupType": "gpu", "type": "karpenter"}
         assert [f"{taint}" for taint in each.taints] == ["nvidia.com/gpu=true:NoSchedule"]
+        spec = at(value_of(each), "spec")
+        assert at(spec, "disruption", "consolidationPolicy") == "WhenEmpty"
+        assert at(spec, "disruption", "consolidateAfter") is UNKNOWN
+        assert at(spec, "limits") == {"cpu": UNKNOWN}
 
 
 @pytest.mark.parametrize("given", ["var.pools", "{ gpu = { values = var.values } }"])

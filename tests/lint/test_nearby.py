@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 from linted import every
 
+from eks_gpushare.lint import layouts as of_layouts
 from eks_gpushare.lint import nearby
-from eks_gpushare.lint.layouts import Layouts, layouts
+from eks_gpushare.lint.layouts import Layout, Layouts, laid_out, layouts
 from eks_gpushare.lint.nearby import Nearby
+from eks_gpushare.lint.one_cluster import SPACE
+from eks_gpushare.lint.scopes import FileScope
 from eks_gpushare.manifests.folders import nearest
 
 POD = """\
@@ -107,6 +110,16 @@ def test_folders_are_near_that_have_nothing_twice() -> None:
     assert found.of(("a/b/p.yaml",)) == {"a/c", "d"}
 
 
+def test_a_namespace_and_the_name_of_a_folder_above_are_no_sign(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    once = {(SPACE, "ml"): frozenset(("examples/a/x/p.yaml", "examples/a/y/p.yaml"))}
+    found = Nearby(once, (), Layouts(()), {})
+    monkeypatch.setattr(nearby, "_MOST", 1)
+
+    assert found.of(("examples/a/x/p.yaml",)) == {"examples/a/y"}
+
+
 # --- layouts ------------------------------------------------------------------------------------
 
 ONE = {
@@ -116,7 +129,7 @@ ONE = {
 }
 
 
-def laid_out(*tops: str) -> dict[tuple[str, str], frozenset[str]]:
+def clusters(*tops: str) -> dict[tuple[str, str], frozenset[str]]:
     return {key: frozenset(f"{top}{file}" for top in tops) for key, file in ONE.items()}
 
 
@@ -128,15 +141,15 @@ def laid_out(*tops: str) -> dict[tuple[str, str], frozenset[str]]:
         (("vision/", "speech/"), ["vision", "speech"]),
         (("c/vision/", "c/speech/"), ["c/vision", "c/speech"]),
         (("aws/a/", "aws/b/", "odd/c/"), ["aws/a", "aws/b", "odd/c"]),
-        (("/work/one/", "/work/two/"), ["/work/one", "/work/two"]),
+        (("/srv/one/", "/srv/two/"), ["/srv/one", "/srv/two"]),
     ],
 )
 def test_clusters_that_lie_side_by_side(tops: tuple[str, ...], folders: list[str]) -> None:
-    assert sorted(each.folder for each in layouts(laid_out(*tops))) == sorted(folders)
+    assert sorted(each.folder for each in layouts(clusters(*tops))) == sorted(folders)
 
 
 def test_environments_within_one_of_several() -> None:
-    once = laid_out("speech/", "vision/envs/dev/", "vision/envs/prod/")
+    once = clusters("speech/", "vision/envs/dev/", "vision/envs/prod/")
     found = Layouts(layouts(once))
     environments = {each.folder: each.environments for each in found}
 
@@ -146,10 +159,66 @@ def test_environments_within_one_of_several() -> None:
     assert found.parts(inside, other)
     assert found.parts(inside, "speech/x.yaml")
     assert not found.parts("speech/x.yaml", "speech/y.yaml")
+    assert not found.parts(inside, "vision/envs/of-all/x.yaml")
+
+
+def test_what_is_of_the_past_in_one_environment_need_not_be_of_it() -> None:
+    past = "envs/dev/old/x.yaml"
+    once = {**clusters("envs/dev/", "envs/prod/"), ("object", "Pod b"): frozenset((past,))}
+    (found,) = layouts(once)
+
+    assert found.apart == {past}
+
+
+@pytest.mark.parametrize(
+    ("deepest", "folders"),
+    [
+        (1, {"z"}),
+        (2, {"z", "a/c"}),
+        (3, {"z", "a/c", "a/b/x", "a/b/y"}),
+    ],
+)
+def test_folders_are_taken_apart_so_often(
+    deepest: int, folders: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(of_layouts, "_DEEPEST", deepest)
+
+    assert {each.folder for each in layouts(clusters("z/", "a/c/", "a/b/x/", "a/b/y/"))} == folders
+
+
+def scope(name: str, *files: str, out: bool = False) -> FileScope:
+    return FileScope(name, "it is", frozenset(files), is_put_out=out)
+
+
+def test_scopes_of_a_layout_are_one_and_others_stay() -> None:
+    parts = [scope("x", "a/x/1.yaml"), scope("y", "a/y/2.yaml")]
+    others = [
+        scope("far", "b/1.yaml"),
+        scope("both", "a/x/3.yaml", "b/2.yaml"),
+        scope("out", "a/x/4.yaml", out=True),
+        scope("past", "a/old/5.yaml"),
+        scope("guide", "a/README.md"),
+    ]
+    layout = Layout("a", frozenset(), frozenset(("a/old/5.yaml",)))
+    whole, *left = laid_out([*parts, *others], [layout])
+
+    assert (whole.name, whole.files) == (
+        "folders of one cluster in a",
+        {"a/x/1.yaml", "a/y/2.yaml"},
+    )
+    assert left == others
+    assert list(laid_out(others[:1], [layout])) == others[:1]
+
+
+def test_a_scope_of_two_environments_leaves_all_as_it_is() -> None:
+    both = [scope("both", "envs/dev/1.yaml", "envs/prod/2.yaml"), scope("one", "envs/dev/3.yaml")]
+    layout = Layout("envs", frozenset(("envs/dev", "envs/prod")), frozenset())
+
+    assert list(laid_out(both, [layout])) == both
 
 
 def test_what_is_of_no_layout_may_be_of_the_cluster_beside_it() -> None:
-    once = {**laid_out("acme/"), ("nodes", "karpenter"): frozenset(("shared/np/p.yaml",))}
+    once = {**clusters("acme/"), ("nodes", "karpenter"): frozenset(("shared/np/p.yaml",))}
     found = Layouts(layouts(once))
 
     assert [each.folder for each in found] == ["acme"]
@@ -157,14 +226,17 @@ def test_what_is_of_no_layout_may_be_of_the_cluster_beside_it() -> None:
 
 
 def test_what_is_called_as_a_part_may_be_of_what_lies_beside_it() -> None:
-    once = laid_out("infra/", "platform/")
+    once = clusters("infra/", "platform/")
 
     assert {each.folder for each in layouts(once)} == {"infra", "platform"}
     assert not Layouts(layouts(once)).parts("infra/x.yaml", "platform/x.yaml")
+    beside = Layouts(layouts(clusters("infra/", "speech/")))
+    assert len(list(beside)) == 2
+    assert not beside.parts("infra/x.yaml", "speech/x.yaml")
 
 
 def test_a_folder_of_examples_is_no_cluster() -> None:
-    assert "examples" not in {each.folder for each in layouts(laid_out("examples/", "odd/"))}
+    assert "examples" not in {each.folder for each in layouts(clusters("examples/", "odd/"))}
 
 
 @pytest.mark.parametrize(

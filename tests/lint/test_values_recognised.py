@@ -136,6 +136,8 @@ def test_values_of_a_chart_that_is_known_are_any_mapping() -> None:
     [
         ("device-plugin-values.yaml", PLUGIN),
         ("nvidia-device-plugin-amd64.yaml", PLUGIN),
+        ("default-nvidia-device-plugin.yaml", PLUGIN),
+        ("amd64-device-plugin.yaml", PLUGIN),
         ("aws-efa-k8s-device-plugin-values.yaml", None),
         ("amd-device-plugin.yaml", None),
         ("helm/neuron/neuron-device-plugin.yaml", None),

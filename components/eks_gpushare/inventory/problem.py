@@ -39,6 +39,8 @@ class Problem:
     """Empty unless they are certain."""
     against: tuple[Source, FieldPath] | None = None
     """Another item that it follows from, and the place in it of what does not go with this one."""
+    is_doubted: bool = False
+    """Whether it may not be so, by what may be of the same cluster: it is a note then."""
 
 
 @dataclass(frozen=True, slots=True)

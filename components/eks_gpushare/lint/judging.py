@@ -92,7 +92,7 @@ class Scoped:
         return [self._certain(problem) for problem in self._of_parts(scope, found)]
 
     def _as_nearby(self, found: list[Judgement], scope: FileScope) -> list[Judgement]:
-        """What is found, as notes where it is not so with all that may be of the same cluster."""
+        """What is found, doubted where it is not so with all that may be of the same cluster."""
         grave = {each.rule.id for each in found if _is_grave(each)}
         if self._nearby is None or not grave:
             return found
@@ -112,7 +112,7 @@ class Scoped:
             gone = [each for each in gone if _about(each)[1:] not in told]
         doubted = set(map(id, gone))
         return [
-            replace(each, severity="info")
+            replace(each, is_doubted=True)
             if isinstance(each, Problem) and id(each) in doubted
             else each
             for each in found

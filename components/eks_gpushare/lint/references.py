@@ -163,7 +163,9 @@ class Naming:
         Args:
             judgement: What was found within a document or a scope.
         """
-        if isinstance(judgement, Problem) and (self._doubts(judgement) or self._gives(judgement)):
+        if isinstance(judgement, Problem) and (
+            judgement.is_doubted or self._doubts(judgement) or self._gives(judgement)
+        ):
             return replace(judgement, severity="info")
         return judgement
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import posixpath
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from eks_gpushare.lint.parts import Joined, Links
@@ -16,7 +17,7 @@ from eks_gpushare.lint.references import all_of
 from eks_gpushare.manifests.files import given_files, read_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from eks_gpushare.lint.declared import Declared
     from eks_gpushare.lint.references import Naming
@@ -28,6 +29,8 @@ _KEPT: Final = 16 * 1024 * 1024
 """Bytes of text up to which files are not read a second time."""
 _SMALL: Final = 256 * 1024
 """Characters up to which all files are judged at once, which is the quicker for so few."""
+_NEAR: Final = 1024 * 1024
+"""Characters up to which parts are judged together for what lies nearby, the nearest first."""
 _COLLECTED: Final = 8 * 1024 * 1024
 """Bytes of text after which cycles are collected: a short command collects none."""
 
@@ -183,7 +186,7 @@ def _with_nearby(
 ) -> list[Part[T]]:
     """The parts, with those anew beside which there is more that may be of the same cluster.
 
-    They are judged with it, as far as no more texts are held for it than may be.
+    They are judged with it, as far as that is no more than can be read at once.
     """
     owners = _owners(parts)
     by_folder: dict[str, set[int]] = {}
@@ -194,14 +197,29 @@ def _with_nearby(
     changed: set[int] = set()
     for number, part in enumerate(parts):
         folders = {each for scope in part.naming.grave for each in everywhere.nearby.of(scope)}
-        others = {one for each in folders for one in by_folder.get(each, ())} - {number}
-        tops = {joined.top(str(each)) for each in (number, *others)}
-        size = sum(sizes[top] for top in tops)
-        if others and size <= _KEPT:
+        for other in _nearest_first(
+            part, {folder: by_folder.get(folder, ()) for folder in folders}
+        ):
+            tops = {joined.top(str(number)), joined.top(str(other))}
+            size = sum(sizes[top] for top in tops)
+            if size > _NEAR:
+                break
             changed.add(number)
-            joined.join(map(str, (number, *sorted(others))))
+            joined.join((str(number), str(other)))
             sizes[joined.top(str(number))] = size
     return _joined(parts, joined, changed, anew)
+
+
+def _nearest_first(part: Part[T], others: Mapping[str, Iterable[int]]) -> list[int]:
+    """The numbers of parts by their folders, those first that have more folders in common."""
+    own = posixpath.dirname(part.files[0]).split("/")
+
+    def distance(folder: str) -> tuple[int, str]:
+        pairs = zip(own, folder.split("/"), strict=False)
+        return -sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)), folder
+
+    near = sorted(others, key=distance)
+    return list(dict.fromkeys(each for folder in near for each in sorted(others[folder])))
 
 
 def _joined(

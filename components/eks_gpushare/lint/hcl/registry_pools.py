@@ -38,7 +38,7 @@ def karpenter_resources(call: MadeResource) -> Iterator[MadeResource]:
                 call,
                 address=f'{call.address}.helm_release.karpenter_resources["{key}"]',
                 kind="kubernetes_manifest",
-                values=HclObject({"manifest": _pool(values, key)}),
+                values=HclObject({"manifest": _pool(values)}),
                 place=place or call.place,
                 references={},
             )
@@ -53,10 +53,9 @@ def _values(given: Any) -> Any:
     return documents[0].value if len(documents) == 1 else UNKNOWN
 
 
-def _pool(values: Any, key: str) -> HclObject:
-    is_known = isinstance(values, dict)
-    name = at(values, "name") or (UNKNOWN if is_known else key)
-    pool = at(values, "nodePool") if is_known else UNKNOWN
+def _pool(values: Any) -> HclObject:
+    name = at(values, "name") or UNKNOWN
+    pool = at(values, "nodePool")
     inner = {
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": name},
         "requirements": at(pool, "requirements"),

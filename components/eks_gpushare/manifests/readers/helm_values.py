@@ -100,7 +100,9 @@ _OPERATORS_CONFIG: Final = frozenset(("create", "name", "default", "data"))
 _CONFIG: Final = frozenset(("map", "name", "default", "fallbackStrategies"))
 _PLUGIN: Final = "k8s-device-plugin"
 _OTHER_DEVICES: Final = re.compile(
-    r"(?:efa|neuron|amd(?!64)|rocm|intel|xpu|habana|gaudi|rdma|sriov)[a-z0-9]*deviceplugin"
+    r"(?:^|[-_.])(?:efa|neuron|amd|rocm|intel|xpu|habana|gaudi|rdma|sriov)"
+    r"[-_.](?:.*[-_.])?device[-_.]?plugin",
+    re.IGNORECASE,
 )
 """In the name of a file with values of a plugin that gives out other devices."""
 _DOMAINS: Final = "computeDomains"
@@ -284,7 +286,7 @@ def _marks(chart: str, value: Mapping[str, Any], file: str) -> int:
         marks += _ENOUGH
     path = PurePath(file)
     name = plain(path.name)
-    named = any(word in name for word in _FILES[chart]) and not _OTHER_DEVICES.search(name)
+    named = any(word in name for word in _FILES[chart]) and not _OTHER_DEVICES.search(path.name)
     if (named or plain(path.parent.name) in _FOLDERS[chart]) and keys & common:
         marks += _NAMED
     return marks
