@@ -412,6 +412,10 @@ def test_the_module_of_data_addons_makes_pools_of_values(
         assert at(spec, "limits") == {"cpu": UNKNOWN}
 
 
+def test_without_values_there_is_no_pool() -> None:
+    assert not pools("  enable_karpenter_resources = true")
+
+
 @pytest.mark.parametrize("given", ["var.pools", "{ gpu = { values = var.values } }"])
 def test_pools_of_values_that_are_not_known_may_be_any(given: str) -> None:
     switch = f"  enable_karpenter_resources = true\n  karpenter_resources_helm_config = {given}"

@@ -88,11 +88,11 @@ def test_what_is_not_so_with_what_lies_nearby_is_a_note(more: dict[str, str], to
     assert severity(more) == told
 
 
-def test_nothing_further_is_looked_for_than_where_another_cluster_lies() -> None:
-    another = {"two-x1/p.yaml": pool("other", "b")}
+def test_what_several_clusters_share_is_near_each() -> None:
+    another = {"two/nodes/p.yaml": pool("other", "b"), "two/apps/pod.yaml": pod("b")}
 
-    assert severity({**another, "two-x1/deep/g.yaml": group("gpu")}) == "info"
-    assert severity({f"top/{name}": text for name, text in another.items()}) == "warning"
+    assert severity(another) == "warning"
+    assert severity({**another, "common/nodes/g.yaml": group("gpu")}) == "info"
 
 
 def test_of_many_folders_none_is_near(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -363,6 +363,7 @@ EXPORTED = 'DCGM_FI_DEV_GPU_UTIL{exported_namespace="own"}'
         ((HONORED, alert('DCGM_FI_DEV_GPU_UTIL{exported_pod!=""}')), True),
         ((HONORED, alert('DCGM_FI_DEV_GPU_UTIL{pod!=""}')), False),
         ((monitor(), alert('DCGM_FI_DEV_GPU_UTIL{exported_pod!=""}')), False),
+        ((monitor(), alert('DCGM_FI_DEV_GPU_UTIL{pod=~"gpu-metrics-.*"}')), False),
         ((HONORED, server("overrideHonorLabels: true"), scaled(EXPORTED)), False),
         ((HONORED, scaled('DCGM_FI_DEV_GPU_UTIL{namespace="own"}')), False),
         ((HONORED, scaled('DCGM_FI_DEV_GPU_UTIL{exported_pod=~".*"}')), False),

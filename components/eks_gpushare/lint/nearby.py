@@ -3,8 +3,7 @@
 What a scope lacks may lie beside it: pods are a kustomization's, and the nodes that they are for
 are made by a Terraform root two folders on. So what is said of a scope has to hold with whatever
 else may be of its cluster. From the scope's folder upwards that is each folder that has nothing
-which a cluster has once and the scope, or what lies nearer, has already. Where one has, several
-clusters or ways lie side by side, and nothing further away is looked for.
+which a cluster has once and the scope, or what lies nearer, has already: that is of another.
 """
 
 from __future__ import annotations
@@ -66,8 +65,6 @@ class Nearby:
             if len(inside) > _MOST:
                 break
             taken.update(each for each in found if self._is_of(each, level, own))
-            if len(found) < len(inside):
-                break
             had |= self._of(found)
             clusters |= self._made_in(found)
         return frozenset(taken - own)

@@ -27,9 +27,9 @@ _INPUT = "karpenter_resources_helm_config"
 
 def karpenter_resources(call: MadeResource) -> Iterator[MadeResource]:
     """A NodePool for each of the releases that a call asks for."""
-    if call.values.get("enable_karpenter_resources") in (False, None):
-        return
     config = call.values.get(_INPUT)
+    if call.values.get("enable_karpenter_resources") in (False, None) or config is None:
+        return
     found = each_of(config) if isinstance(config, dict) else [("karpenter", UNKNOWN, None)]
     for key, given, place in found:
         values = _values(at(given, "values"))

@@ -240,7 +240,8 @@ def _by_pods(
     inventory: Inventory, cluster: str, monitor: _Monitor, *, honored: bool
 ) -> Iterator[Problem]:
     """Queries for metrics of GPUs by the pods that have them."""
-    ruled = (each[:3] for each in rules_of(inventory, cluster))
+    # What alerts by pods may well be about the exporter's own, but for what is there never.
+    ruled = [each[:3] for each in rules_of(inventory, cluster)] if honored else []
     for item, place, query in (*queries(inventory, cluster), *ruled):
         for found in _QUERY.finditer(query):
             label = next(
