@@ -76,11 +76,12 @@ def test_a_file_is_of_the_release_that_the_application_makes(helm: str) -> None:
     assert of(helm, RIGHT) == []
 
 
-def test_several_applications_of_one_file_have_files_of_their_own() -> None:
+@pytest.mark.parametrize("between", ["---", "--- # of metrics", "---\r"])
+def test_several_applications_of_one_file_have_files_of_their_own(between: str) -> None:
     other = APPLICATION.replace("HELM", "valueFiles: [$repo/gpu/dcgm.yaml]").replace(
         "nvidia-device-plugin", "dcgm-exporter"
     )
-    both = f"{APPLICATION.replace('HELM', ONE)}---\n{other}"
+    both = f"{APPLICATION.replace('HELM', ONE)}{between}\n{other}"
     files = {"apps/plugin.yaml": both, "apps/map.yaml": MAP, "apps/nodes.yaml": NODES}
     own = {"own/gpu/dcgm.yaml": f"interval: 30s\n{TERMS}"}
 

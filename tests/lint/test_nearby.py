@@ -95,6 +95,16 @@ def test_what_several_clusters_share_is_near_each() -> None:
     assert severity({**another, "common/nodes/g.yaml": group("gpu")}) == "info"
 
 
+@pytest.mark.parametrize("common", ["aaa", "zzz"])
+def test_all_folders_of_a_scope_decide_what_is_of_another_cluster(common: str) -> None:
+    once = clusters("vision/", "speech/")
+    own = ("vision/apps/p.yaml", f"{common}/base/p.yaml")
+    found = Nearby(once, own, Layouts(layouts(once)), {}).of(own)
+
+    assert "vision/cluster" in found
+    assert not any(each.startswith("speech") for each in found)
+
+
 def test_of_many_folders_none_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nearby, "_MOST", 2)
     more = {"x1/g.yaml": group("gpu"), "x2/pod.yaml": pod("b"), "x3/pod.yaml": pod("c")}
@@ -142,6 +152,7 @@ def clusters(*tops: str) -> dict[tuple[str, str], frozenset[str]]:
         (("c/vision/", "c/speech/"), ["c/vision", "c/speech"]),
         (("aws/a/", "aws/b/", "odd/c/"), ["aws/a", "aws/b", "odd/c"]),
         (("/srv/one/", "/srv/two/"), ["/srv/one", "/srv/two"]),
+        (("/srv/one/", "two/"), ["/srv/one", "two"]),
     ],
 )
 def test_clusters_that_lie_side_by_side(tops: tuple[str, ...], folders: list[str]) -> None:

@@ -45,7 +45,7 @@ _MOST: Final = 50
 """Most files that are read besides those of the call."""
 _YAML: Final = (".yaml", ".yml", ".json", ".yaml.gotmpl", ".yml.gotmpl")
 _HELMFILE: Final = (".yaml", ".yml", ".gotmpl")
-_BETWEEN: Final = re.compile(r"^---[ \t]*(?:#.*)?$", re.MULTILINE)
+_BETWEEN: Final = re.compile(r"^---(?:[ \t].*)?\r?$", re.MULTILINE)
 """What parts documents."""
 _OF_A_SOURCE: Final = re.compile(
     r"(?:^[ \t]*-[ \t]+|[\[,]\s*)[\"']?\$(?P<ref>[A-Za-z0-9_-]+)/(?P<path>[A-Za-z0-9_./-]+)",

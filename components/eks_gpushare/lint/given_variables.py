@@ -77,11 +77,15 @@ def _wrong(
     within = (one for each in scopes if not each.is_environment for one in scoped.judged(each))
     for judgement in (*made.judgements, *within):
         told: Judgement = everywhere.with_other_scopes(judgement)
-        if isinstance(told, Problem) and _is_told(told, root):
+        is_doubted = isinstance(judgement, Problem) and judgement.is_doubted
+        if isinstance(told, Problem) and _is_told(judgement if is_doubted else told, root):
             yield told
+    reading.grave += tuple(scoped.grave)
 
 
-def _is_told(problem: Problem, root: Root) -> bool:
+def _is_told(problem: Judgement, root: Root) -> bool:
+    if not isinstance(problem, Problem):
+        return False
     severity = problem.severity or problem.rule.severity
     return severity == "error" and _is_of(problem.source.document, root)
 

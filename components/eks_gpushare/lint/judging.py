@@ -85,8 +85,7 @@ class Scoped:
         """What is wrong in a scope, with edits as far as they are certain there."""
         every = [place for place in self._by_place if place[1] != _ALONE]
         found = self._found(every if scope.all else _places(scope))
-        if not scope.all:
-            found = self._as_nearby(found, scope)
+        found = self._as_nearby(found, scope)
         if scope.is_certain:
             return found
         return [self._certain(problem) for problem in self._of_parts(scope, found)]
@@ -94,7 +93,7 @@ class Scoped:
     def _as_nearby(self, found: list[Judgement], scope: FileScope) -> list[Judgement]:
         """What is found, doubted where it is not so with all that may be of the same cluster."""
         grave = {each.rule.id for each in found if _is_grave(each)}
-        if self._nearby is None or not grave:
+        if self._nearby is None or scope.all or not grave:
             return found
         files = frozenset((*scope.files, *map(file_of_build, scope.builds)))
         self.grave.append(files)
@@ -107,9 +106,11 @@ class Scoped:
         still = {_about(each) for each in self._found_of_all(both, asked)}
         gone = [each for each in found if _is_grave(each) and _about(each) not in still]
         if gone:  # or it is told otherwise there, as what no node has in place of what one lacks
-            found_otherwise = self._found_of_all(both, self._edges)
-            told = {_about(each)[1:] for each in found_otherwise if _is_grave(each)}
-            gone = [each for each in gone if _about(each)[1:] not in told]
+            every = [each for each in self._found_of_all(both, self._edges) if _is_grave(each)]
+            apart = {_about(each) for each in (*found, *self._found_of_all(more, asked))}
+            moved = {each.rule.id for each in every if _about(each) not in apart}
+            told = {_about(each)[1:] for each in every}
+            gone = [e for e in gone if _about(e)[1:] not in told and e.rule.id not in moved]
         doubted = set(map(id, gone))
         return [
             replace(each, is_doubted=True)

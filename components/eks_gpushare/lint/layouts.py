@@ -198,7 +198,7 @@ def _inner(once: Once) -> list[Once]:
             if is_inside:
                 own = found.setdefault(name, {})
                 own[key] = own.get(key, frozenset()) | {file}
-    return [own for own in found.values() if own != once]
+    return [found[name] for name in sorted(found) if found[name] != once]
 
 
 def _whole_of(once: Once) -> str:

@@ -87,7 +87,8 @@ class Nearby:
         below = posixpath.relpath(folder or ".", level or ".").lower().split("/")
         if not _NOT_OF_A_CLUSTER.isdisjoint(below):
             return False
-        return not self._layouts.parts(f"{folder}/", f"{min(own)}/")
+        laid_out = [f"{each}/" for each in own if self._layouts.of(f"{each}/")]
+        return not laid_out or not all(self._layouts.parts(f"{folder}/", each) for each in laid_out)
 
 
 def _is_in(folder: str, level: str) -> bool:

@@ -309,7 +309,8 @@ def _examples(once: Once) -> frozenset[str]:
 
 def whole_of(folders: set[str]) -> str:
     """The folder that all lie in; empty where that is the one in which paths begin."""
-    return posixpath.commonpath(folders) if folders and all(folders) else ""
+    is_one = folders and all(folders) and len(set(map(posixpath.isabs, folders))) == 1
+    return posixpath.commonpath(folders) if is_one else ""
 
 
 def _below(folder: str, whole: str) -> tuple[str, ...]:

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.registry import Edge
     from eks_gpushare.lint.declared import Declared
+    from eks_gpushare.lint.nearby import Nearby
     from eks_gpushare.lint.references import Naming
     from eks_gpushare.lint.rendered_charts import RenderedChart
     from eks_gpushare.lint.scopes import FileScope
@@ -318,15 +319,17 @@ class Reading:
             )
             for file in files
         ]
-        declared = self._declared_scopes()
+        declared = self.declared.scopes(self.files) if self.declared is not None else {}
         built = self.kustomizations.contents
         found = scopes_of(members, built, declared, self.terraform.contents, self.charted.contents)
-        if declared:
-            return found
-        return laid_out(found, everywhere.layouts, left_out(self.folders, built))
+        out = left_out(self.folders, built)
+        return found if declared else laid_out(found, everywhere.layouts, out)
 
-    def _declared_scopes(self) -> dict[str, frozenset[str]]:
-        return self.declared.scopes(self.files) if self.declared is not None else {}
+    def nearby(self) -> Nearby | None:
+        """What may be of a scope's cluster; None where somebody says what belongs together."""
+        if self.declared is not None and self.declared.scopes(self.files):
+            return None
+        return (self.everywhere or self.naming()).nearby
 
     def judge(self, edges: Sequence[Edge], *, complete: bool = False) -> None:
         """Look for what does not agree."""
@@ -336,10 +339,9 @@ class Reading:
         found += missing_values(self.items, map(posixpath.normpath, self.files))
         texts = {file.name: file.text for file in self.files.values()}
         others = self.everywhere or self.naming()
-        wide = None if self._declared_scopes() else others.nearby
-        scoped = Scoped(
-            items, self.classes, texts, edges, others.changes, complete=complete, nearby=wide
-        )
+        wide = self.nearby()
+        said = (items, self.classes, texts, edges, others.changes)
+        scoped = Scoped(*said, complete=complete, nearby=wide)
         within = in_all_builds([(scope, scoped.judged(scope)) for scope in self.scopes()])
         within += scoped.judged_alone()
         self.grave = tuple(scoped.grave)

@@ -163,9 +163,11 @@ class Naming:
         Args:
             judgement: What was found within a document or a scope.
         """
-        if isinstance(judgement, Problem) and (
-            judgement.is_doubted or self._doubts(judgement) or self._gives(judgement)
-        ):
+        if not isinstance(judgement, Problem):
+            return judgement
+        if judgement.is_doubted:
+            return replace(judgement, severity="info", edits=())
+        if self._doubts(judgement) or self._gives(judgement):
             return replace(judgement, severity="info")
         return judgement
 
