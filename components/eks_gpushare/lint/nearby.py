@@ -87,8 +87,7 @@ class Nearby:
         below = posixpath.relpath(folder or ".", level or ".").lower().split("/")
         if not _NOT_OF_A_CLUSTER.isdisjoint(below):
             return False
-        laid_out = [f"{each}/" for each in own if self._layouts.of(f"{each}/")]
-        return not laid_out or not all(self._layouts.parts(f"{folder}/", each) for each in laid_out)
+        return not any(self._layouts.parts(f"{folder}/", f"{each}/") for each in own)
 
 
 def _is_in(folder: str, level: str) -> bool:
