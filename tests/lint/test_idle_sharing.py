@@ -348,6 +348,15 @@ def test_alerts_are_by_what_devices_of_all_nodes_have(old: str, new: str, told: 
     assert ("GPU1241" in codes(text.replace(old, new, 1))) is told
 
 
+@pytest.mark.parametrize(("name", "called"), [("Idle", "The alert Idle"), ("[a]", "An alert")])
+def test_an_alert_is_told_by_its_name(name: str, called: str) -> None:
+    text = "---".join(CUT.split("---")[:2]) + ALERT.replace("alert: Idle", f"alert: {name}")
+    reports = lint_files([GivenFile("a.yaml", text)])
+    told = [each for one in reports for each in one.findings if each.code == "GPU1241"]
+
+    assert [each.message.split(" of ")[0] for each in told] == [called]
+
+
 POOL = """\
 resource "azurerm_kubernetes_cluster_node_pool" "gpu" {
   name                  = "gpu"

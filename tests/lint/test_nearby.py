@@ -175,7 +175,10 @@ def test_environments_within_one_of_several() -> None:
 
 def test_what_is_of_the_past_in_one_environment_need_not_be_of_it() -> None:
     past = "envs/dev/old/x.yaml"
-    once = {**clusters("envs/dev/", "envs/prod/"), ("object", "Pod b"): frozenset((past,))}
+    once = {
+        **clusters("envs/dev/", "envs/prod/", "envs/stage/"),
+        ("object", "Pod b"): frozenset((past,)),
+    }
     (found,) = layouts(once)
 
     assert found.apart == {past}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from linted import said_of as said
 
+from eks_gpushare.findings.defects import CHECK_FAILED
+
 GROUP = """\
 module "eks" {
   source          = "terraform-aws-modules/eks/aws"
@@ -529,6 +531,27 @@ def test_the_list_of_metrics_is_where_it_is_looked_for(
 
     assert ("GPU1381" in said(exporter__yaml=exporter, list__yaml=found)) is wrong
     assert "GPU1381" not in said(exporter__yaml=exporter)  # it may be elsewhere
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "env: [{name: OTHER, value: 'gpus:counters'}]",
+        "env: [{name: DCGM_EXPORTER_CONFIGMAP_DATA, value: /etc/counters.csv}]",
+        "env: [{name: DCGM_EXPORTER_CONFIGMAP_DATA, valueFrom: {fieldRef: {fieldPath: a}}}]",
+        "args: [--other, 'gpus:counters']",
+        "args: [-m, /etc/counters.csv]",
+        "args: [-m, 5]",
+    ],
+)
+def test_what_names_no_list_is_none(given: str) -> None:
+    found = LIST.replace("SPACE", "monitoring").replace("KEY", "metrics")
+
+    exporter = EXPORTER.replace("GIVEN", given)
+
+    told = said(exporter__yaml=exporter, list__yaml=found)
+    assert told == said(exporter__yaml=exporter, list__yaml=found.replace("counters", "others"))
+    assert not {"GPU1381", CHECK_FAILED.id} & set(told)
 
 
 def test_the_chart_of_the_exporter_is_told_of_a_list() -> None:
