@@ -117,6 +117,7 @@ SUITES: Final = (
             "tests/commands/test_preview_command.py",
             "tests/policies/test_ci_example.py",
             "tests/lint/test_said_of_unknown.py",
+            "tests/lint/test_side_by_side.py",
             "tests/policies/test_policy_ways.py",
             "tests/unit/test_mig_boot_node.py",
             "tests/commands/test_preview_pods.py",
