@@ -405,7 +405,7 @@ def test_the_module_of_data_addons_makes_pools_of_values(
     assert len(found) == count
     for each in found:
         assert each.labels == {"NodePool": "gpu", "NodeGroupType": "gpu", "type": "karpenter"}
-        assert [f"{taint}" for taint in each.taints] == ["nvidia.com/gpu=true:NoSchedule"]
+        assert each.taints == (NodeTaint("nvidia.com/gpu", "true", "NoSchedule"),)
         spec = at(value_of(each), "spec")
         assert at(spec, "disruption", "consolidationPolicy") == "WhenEmpty"
         assert at(spec, "disruption", "consolidateAfter") is UNKNOWN

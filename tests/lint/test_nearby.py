@@ -216,10 +216,8 @@ def test_scopes_of_a_layout_are_one_and_others_stay() -> None:
     layout = Layout("a", frozenset(), frozenset(("a/old/5.yaml",)))
     whole, *left = laid_out([*parts, *others], [layout])
 
-    assert (whole.name, whole.files) == (
-        "folders of one cluster in a",
-        {"a/x/1.yaml", "a/y/2.yaml"},
-    )
+    assert whole.name == "folders of one cluster in a"
+    assert whole.files == {"a/x/1.yaml", "a/y/2.yaml"}
     assert left == others
     assert list(laid_out(others[:1], [layout])) == others[:1]
 

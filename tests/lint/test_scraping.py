@@ -332,7 +332,7 @@ def test_queries_that_find_what_they_ask_for(texts: tuple[str, ...]) -> None:
     assert codes(*texts) == []
 
 
-def alert(query: str) -> str:
+def alerting(query: str) -> str:
     return f"""\
 apiVersion: monitoring.coreos.com/v1
 kind: PrometheusRule
@@ -360,10 +360,10 @@ EXPORTED = 'DCGM_FI_DEV_GPU_UTIL{exported_namespace="own"}'
             True,
         ),
         ((HONORED, server(), scaled(EXPORTED)), True),
-        ((HONORED, alert('DCGM_FI_DEV_GPU_UTIL{exported_pod!=""}')), True),
-        ((HONORED, alert('DCGM_FI_DEV_GPU_UTIL{pod!=""}')), False),
-        ((monitor(), alert('DCGM_FI_DEV_GPU_UTIL{exported_pod!=""}')), False),
-        ((monitor(), alert('DCGM_FI_DEV_GPU_UTIL{pod=~"gpu-metrics-.*"}')), False),
+        ((HONORED, alerting('DCGM_FI_DEV_GPU_UTIL{exported_pod!=""}')), True),
+        ((HONORED, alerting('DCGM_FI_DEV_GPU_UTIL{pod!=""}')), False),
+        ((monitor(), alerting('DCGM_FI_DEV_GPU_UTIL{exported_pod!=""}')), False),
+        ((monitor(), alerting('DCGM_FI_DEV_GPU_UTIL{pod=~"gpu-metrics-.*"}')), False),
         ((HONORED, server("overrideHonorLabels: true"), scaled(EXPORTED)), False),
         ((HONORED, scaled('DCGM_FI_DEV_GPU_UTIL{namespace="own"}')), False),
         ((HONORED, scaled('DCGM_FI_DEV_GPU_UTIL{exported_pod=~".*"}')), False),
