@@ -225,6 +225,29 @@ def test_so_in_what_installs_it(text: str, path: str, given: dict[str, object], 
         assert [code for code in said(files) if code == "GPU1034"] == ["GPU1034"] * count
 
 
+OF_REPOSITORY = RELEASE.replace("./PATH", "PATH").replace("GitRepository", "HelmRepository")
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        (OF_REPOSITORY.replace("PATH", "platform-gpus"), 1),
+        (OF_REPOSITORY.replace("PATH", "gpus"), 0),
+        (APPLICATION.replace("path: PATH", "chart: platform-gpus"), 1),
+        (APPLICATION.replace("path: PATH", "chart: gpus"), 0),
+        (f"{SEVERAL.replace('PATH', 'charts/gpus')}    - {{repoURL: a, chart: other}}\n", 1),
+    ],
+)
+def test_a_chart_of_a_repository_is_called_by_its_name_and_not_its_folder(
+    text: str, count: int
+) -> None:
+    key = "values" if text.startswith("apiVersion: helm") else "valuesObject"
+    release = text.replace("HELM", f"{key}: {json.dumps(GIVEN)}")
+    files = {"charts/gpus/Chart.yaml": CHART % f"{DEPENDENCY}}}", "apps/a.yaml": release}
+
+    assert said(files).count("GPU1034") == count
+
+
 @pytest.mark.parametrize(("name", "count"), [("gpu-operator", 1), ("nvidia-device-plugin", 0)])
 def test_a_copy_of_a_published_chart_is_no_wrapper_of_others(name: str, count: int) -> None:
     chart = f"apiVersion: v2\nname: {name}\nversion: VERSION\ndependencies: [{DEPENDENCY}}}]\n"

@@ -177,25 +177,25 @@ def _wrapped(
     path may mean, none is meant.
     """
     value = document.value
-    found: list[tuple[FieldPath, Any, FieldPath]] = []
-    above, of_repository = "", False
+    found: list[tuple[FieldPath, Any, FieldPath, bool]] = []
+    above = ""
     if at(value, "kind") == "Application":
         for place, each in sources_of(at(value, "spec")):
             helm = ("spec", *place, "helm")
             path = at(each, "path")
-            found.append((helm, path or at(each, "chart"), (*helm, "valueFiles")))
-            of_repository = not path
+            chart = path or at(each, "chart")
+            found.append((helm, chart, (*helm, "valueFiles"), not path))
     elif at(value, "kind") == "HelmRelease":
         spec = ("spec", "chart", "spec")
-        found.append((("spec",), at(value, *spec, "chart"), (*spec, "valuesFiles")))
-        of_repository = at(value, *spec, "sourceRef", "kind") == "HelmRepository"
+        by_name = at(value, *spec, "sourceRef", "kind") == "HelmRepository"
+        found.append((("spec",), at(value, *spec, "chart"), (*spec, "valuesFiles"), by_name))
         above = "/"  # Flux takes all of them from the top of the source
-    for place, path, files in found:
+    for place, path, files, by_name in found:
         named = posixpath.normpath(path.strip("/")) if isinstance(path, str) and path else "."
         folders = [
             folder
             for folder, each in wrappers.items()
-            if named != "." and (each.name == named if of_repository else ends_with(folder, named))
+            if named != "." and (each.name == named if by_name else ends_with(folder, named))
         ]
         names = [document.raw((*files, index)) for index, _ in enumerate(items(at(value, *files)))]
         chart = folders[0] if len(folders) == 1 else f"{_OTHER}{named}"
