@@ -235,3 +235,55 @@ def test_what_may_stand_elsewhere_is_not_told_of_one_file() -> None:
 
     assert ("GPU1120", "info", False) in said(main__tf=default)
     assert not any(told for *_, told in said(main__tf=text, a__tfvars=one, b__tfvars=other))
+
+
+TAINTED = """\
+variable "key" {
+  type    = string
+  default = "nvidia.com/gpu"
+}
+variable "types" { type = list(string) }
+resource "aws_eks_node_group" "cut" {
+  cluster_name    = "a"
+  node_group_name = "cut"
+  ami_type        = "AL2023_x86_64_NVIDIA"
+  instance_types  = var.types
+  taint {
+    key    = var.key
+    value  = "true"
+    effect = "NO_SCHEDULE"
+  }
+}
+resource "helm_release" "nvdp" {
+  name       = "nvdp"
+  repository = "https://nvidia.github.io/k8s-device-plugin"
+  chart      = "nvidia-device-plugin"
+  version    = "0.17.0"
+}
+"""
+TYPES = 'types = ["g5.xlarge"]\n'
+ANOTHER = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: nvdp-two, namespace: kube-system}
+spec:
+  selector: {matchLabels: {name: nvdp}}
+  template:
+    metadata: {labels: {name: nvdp}}
+    spec:
+      tolerations: [{operator: Exists, effect: NoSchedule}]
+      containers:
+      - {name: c, image: "nvcr.io/nvidia/k8s-device-plugin:v0.17.0"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("beside", "severity"), [({}, "error"), ({"other/ds.yaml": ANOTHER}, "info")]
+)
+def test_what_lies_nearby_makes_a_note_of_it(beside: dict[str, str], severity: str) -> None:
+    files = {"tf/main.tf": TAINTED, **envs(dev=TYPES, prod=f'{TYPES}key = "dedicated"\n')}
+    given = [GivenFile(*each) for each in {**files, **beside}.items()]
+    reports = lint_files(given)
+    found = [one for each in reports for one in each.findings if one.code == "GPU1100"]
+
+    assert [each.severity for each in found if "envs/prod" in each.message] == [severity]

@@ -55,3 +55,8 @@ class NotSeen:
 
 Judgement: TypeAlias = Problem | NotSeen
 """What a check yields."""
+
+
+def severity_of(judgement: Judgement) -> Severity:
+    """How grave it is: what it says itself, or else its rule."""
+    return getattr(judgement, "severity", None) or judgement.rule.severity

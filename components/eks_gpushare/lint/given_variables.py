@@ -12,7 +12,7 @@ import posixpath
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.problem import Problem, severity_of
 from eks_gpushare.lint.dumps import without_what_controllers_made
 from eks_gpushare.lint.judging import Scoped
 from eks_gpushare.lint.reading import Reading
@@ -65,29 +65,21 @@ def _wrong(
     items = [each for each in (*others, *made.items) if not reading.is_part(each)]
     texts = {file.name: file.text for file in reading.files.values()}
     items = without_what_controllers_made(items)
-    scoped = Scoped(
-        items,
-        [*reading.classes, *made.classes],
-        texts,
-        edges,
-        everywhere.changes,
-        nearby=everywhere.nearby,
-    )
+    classes, nearby = [*reading.classes, *made.classes], reading.nearby()
+    scoped = Scoped(items, classes, texts, edges, everywhere.changes, nearby=nearby)
     scopes = [each for each in reading.scopes() if each.all or root.name in each.builds]
     within = (one for each in scopes if not each.is_environment for one in scoped.judged(each))
     for judgement in (*made.judgements, *within):
         told: Judgement = everywhere.with_other_scopes(judgement)
-        is_doubted = isinstance(judgement, Problem) and judgement.is_doubted
-        if isinstance(told, Problem) and _is_told(judgement if is_doubted else told, root):
+        if not isinstance(judgement, Problem) or not isinstance(told, Problem):
+            continue
+        if _is_told(judgement if judgement.is_doubted else told, root):
             yield told
     reading.grave += tuple(scoped.grave)
 
 
-def _is_told(problem: Judgement, root: Root) -> bool:
-    if not isinstance(problem, Problem):
-        return False
-    severity = problem.severity or problem.rule.severity
-    return severity == "error" and _is_of(problem.source.document, root)
+def _is_told(problem: Problem, root: Root) -> bool:
+    return severity_of(problem) == "error" and _is_of(problem.source.document, root)
 
 
 def _is_of(document: object, root: Root) -> bool:

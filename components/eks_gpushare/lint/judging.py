@@ -12,7 +12,7 @@ from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.edges.engines import PLUGIN_AND_DRA, TWO_ENGINES, TWO_PLUGINS
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.problem import Problem, severity_of
 from eks_gpushare.inventory.values import at, pairs
 from eks_gpushare.lint.alternatives import alternatives, guides_with_options
 from eks_gpushare.lint.changed_pods import changed, changes_in
@@ -220,9 +220,8 @@ def in_all_builds(found: Sequence[tuple[FileScope, list[Judgement]]]) -> list[Ju
     for _, judgements in found:
         for problem in judgements:
             document = problem.source.document
-            severity = getattr(problem, "severity", None) or problem.rule.severity
             is_told = not isinstance(document, Document) or not document.build
-            if is_told or severity == "error" or _is_of_build(problem):
+            if is_told or severity_of(problem) == "error" or _is_of_build(problem):
                 kept.append(problem)
                 continue
             key: Hashable = (
@@ -360,9 +359,7 @@ def _in_each_of_its_own(found: Sequence[tuple[Sequence[Item], list[Judgement]]])
 
 
 def _is_grave(judgement: Judgement) -> bool:
-    if not isinstance(judgement, Problem):
-        return False
-    return (judgement.severity or judgement.rule.severity) != "info"
+    return isinstance(judgement, Problem) and severity_of(judgement) != "info"
 
 
 def _folder(place: tuple[str, str]) -> str | None:
