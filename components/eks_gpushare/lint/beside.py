@@ -45,8 +45,6 @@ _MOST: Final = 50
 """Most files that are read besides those of the call."""
 _YAML: Final = (".yaml", ".yml", ".json", ".yaml.gotmpl", ".yml.gotmpl")
 _HELMFILE: Final = (".yaml", ".yml", ".gotmpl")
-_BETWEEN: Final = re.compile(r"^---(?:[ \t].*)?\r?$", re.MULTILINE)
-"""What parts documents."""
 _OF_A_SOURCE: Final = re.compile(
     r"(?:^[ \t]*-[ \t]+|[\[,]\s*)[\"']?\$(?P<ref>[A-Za-z0-9_-]+)/(?P<path>[A-Za-z0-9_./-]+)",
     re.MULTILINE,
@@ -193,14 +191,13 @@ def _of_applications(file: GivenFile) -> Iterator[tuple[str, str, str, int]]:
     """
     if "valueFiles" not in file.text or "$" not in file.text or "argoproj.io/" not in file.text:
         return
-    for text in _BETWEEN.split(file.text):
-        yield from _of_application(text, file.name)
+    for document in read_texts(file.text, file.name).documents:
+        yield from _of_application(document)
 
 
-def _of_application(text: str, name: str) -> Iterator[tuple[str, str, str, int]]:
+def _of_application(document: Document) -> Iterator[tuple[str, str, str, int]]:
     """The same of one document of a file."""
-    documents = read_texts(text, name).documents
-    sources = [each for one in documents for each in items(at(one.value, "spec", "sources"))]
+    sources = items(at(document.value, "spec", "sources"))
     installed = [source for source in sources if items(at(source, "helm", "valueFiles"))]
     chart = chart_named(at(installed[0], "chart")) if len(installed) == 1 else None
     if chart is None:
@@ -209,6 +206,7 @@ def _of_application(text: str, name: str) -> Iterator[tuple[str, str, str, int]]
     count = len(items(at(installed[0], "helm", "valueFiles")))
     refs = [at(source, "ref") for source in sources]
     # Each is read as a placeholder.
+    text = document.text.text if document.text is not None else ""
     for found in _OF_A_SOURCE.finditer(_COMMENT.sub("", text)):
         path = posixpath.normpath(found["path"])
         if "/" in path and found["ref"] in refs:

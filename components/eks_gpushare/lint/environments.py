@@ -21,6 +21,7 @@ from eks_gpushare.lint.one_cluster import (
     becomes,
     is_of_cluster,
     is_one_cluster,
+    kept,
     whole_of,
 )
 from eks_gpushare.manifests.folders import folders_above
@@ -98,11 +99,7 @@ def _in_common(once: Once) -> Iterator[str]:
 
 def _kept(once: Once, folders: frozenset[str], wanted: Sequence[set[str]]) -> Once:
     """What lies in the folders of some environments."""
-    found = {
-        key: frozenset(file for file in files if names_of(file, folders) in wanted)
-        for key, files in once.items()
-    }
-    return {key: files for key, files in found.items() if files}
+    return kept(once, lambda file: names_of(file, folders) in wanted)
 
 
 def _without_names(once: Once, folders: frozenset[str]) -> Once:

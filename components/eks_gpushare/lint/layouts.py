@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import posixpath
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.documents.reading import is_guide
@@ -19,7 +20,8 @@ from eks_gpushare.lint.one_cluster import (
     is_called_as_part,
     is_of_use,
     is_one_cluster,
-    whole_of,
+    kept,
+    whole_of_files,
 )
 from eks_gpushare.lint.scopes import FileScope
 from eks_gpushare.manifests.folders import folders_above, is_below
@@ -179,13 +181,8 @@ def _whole(name: str, why: str, parts: Sequence[FileScope]) -> FileScope:
 
 def _apart_in(once: Once, folders: frozenset[str]) -> frozenset[str]:
     """Files that need not be of what their environment is, or all together."""
-    inner = (files_apart(_within(once, folder)) for folder in folders)
+    inner = (files_apart(kept(once, partial(is_below, folder=folder))) for folder in folders)
     return files_apart(once).union(*inner)
-
-
-def _within(once: Once, folder: str) -> Once:
-    found = {key: frozenset(f for f in files if is_below(f, folder)) for key, files in once.items()}
-    return {key: files for key, files in found.items() if files}
 
 
 def _inner(once: Once) -> list[Once]:
@@ -202,4 +199,4 @@ def _inner(once: Once) -> list[Once]:
 
 
 def _whole_of(once: Once) -> str:
-    return whole_of({posixpath.dirname(file) for files in once.values() for file in files})
+    return whole_of_files(file for files in once.values() for file in files)

@@ -42,7 +42,7 @@ from eks_gpushare.manifests.charts import CHARTS
 from eks_gpushare.manifests.document import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from eks_gpushare.inventory.items import Item
 
@@ -223,7 +223,7 @@ def is_one_cluster(once: Once) -> bool:
     """
     once = _without_spaces(once)
     apart = files_apart(once)
-    once = {key: left for key, found in once.items() if (left := found - apart)}
+    once = kept(once, lambda file: file not in apart)
     files = frozenset[str]().union(*once.values())
     folders = {posixpath.dirname(file) for file in files}
     if not 1 < len(folders) <= _MOST_FOLDERS:
@@ -269,7 +269,7 @@ def files_apart(once: Once) -> frozenset[str]:
 def _of_the_past(once: Once) -> frozenset[str]:
     """Files in folders of what is no longer applied, if these make no nodes: such may still run."""
     every = frozenset[str]().union(*once.values())
-    whole = whole_of({posixpath.dirname(file) for file in every})
+    whole = whole_of_files(every)
     found = frozenset(
         file
         for file in every
@@ -300,7 +300,7 @@ def _examples(once: Once) -> frozenset[str]:
     """Files in folders of examples, if these hold nothing that a cluster is made of."""
     made = {file for (kind, _), files in once.items() if kind not in _OF_EXAMPLES for file in files}
     every = frozenset[str]().union(*once.values())
-    whole = whole_of({posixpath.dirname(file) for file in every})
+    whole = whole_of_files(every)
     found = frozenset(
         file for file in every if not _OF_USE.isdisjoint(_below(posixpath.dirname(file), whole))
     )
@@ -311,6 +311,17 @@ def whole_of(folders: set[str]) -> str:
     """The folder that all lie in; empty where that is the one in which paths begin."""
     is_one = folders and all(folders) and len(set(map(posixpath.isabs, folders))) == 1
     return posixpath.commonpath(folders) if is_one else ""
+
+
+def whole_of_files(files: Iterable[str]) -> str:
+    """The folder that all of some files lie in."""
+    return whole_of({posixpath.dirname(file) for file in files})
+
+
+def kept(once: Once, is_kept: Callable[[str], bool]) -> Once:
+    """What some of the files have."""
+    found = {key: frozenset(filter(is_kept, files)) for key, files in once.items()}
+    return {key: files for key, files in found.items() if files}
 
 
 def _below(folder: str, whole: str) -> tuple[str, ...]:

@@ -339,9 +339,8 @@ class Reading:
         found += missing_values(self.items, map(posixpath.normpath, self.files))
         texts = {file.name: file.text for file in self.files.values()}
         others = self.everywhere or self.naming()
-        wide = self.nearby()
         said = (items, self.classes, texts, edges, others.changes)
-        scoped = Scoped(*said, complete=complete, nearby=wide)
+        scoped = Scoped(*said, complete=complete, nearby=self.nearby())
         within = in_all_builds([(scope, scoped.judged(scope)) for scope in self.scopes()])
         within += scoped.judged_alone()
         self.grave = tuple(scoped.grave)

@@ -112,7 +112,7 @@ class Naming:
         made = {key: files for key, files in self.having.items() if key[0] == MADE}
         return Nearby(self.once, self.objects, self.layouts, made)
 
-    def laid_out(self) -> Iterator[frozenset[str]]:
+    def files_laid_out(self) -> Iterator[frozenset[str]]:
         """The files of each layout, which are judged together."""
         every = self.objects.union(*self.once.values())
         for layout in self.layouts:

@@ -2,19 +2,20 @@
 
 A first pass reads each file and keeps what it names (`lint.parts`); a second one reads and judges
 part after part. What the first could not see, that a file names something which only one other of
-the whole call has, is known after the second: the few parts that it joins are judged once more.
+the whole call has, is known after the second: the few parts that it joins are judged once more,
+and at last those of which something grave is told, with what lies nearby (`lint.nearby`).
 """
 
 from __future__ import annotations
 
 import gc
 import posixpath
-from itertools import takewhile
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from eks_gpushare.lint.parts import Joined, Links
 from eks_gpushare.lint.references import all_of
 from eks_gpushare.manifests.files import given_files, read_file
+from eks_gpushare.manifests.folders import in_common
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -120,9 +121,7 @@ def judged_in_parts(
             gives what these files have and name too.
         together: Whether all of them are one part.
     """
-    if together or declared.together:
-        return [_judged(files, files.paths, judge, None)]
-    if files.bytes <= _SMALL:
+    if together or declared.together or files.bytes <= _SMALL:
         return [_judged(files, files.paths, judge, None)]
     groups = files.links.parts(declared.scopes(files.paths))
     parts: list[Part[T]] = []
@@ -169,7 +168,7 @@ def _again(
                 changed.add(number)
                 others = [str(owners[each]) for each in wanted if each in owners]
                 joined.join((str(number), *others))
-    for inside in everywhere.laid_out():
+    for inside in everywhere.files_laid_out():
         of_cluster = {owners[file] for file in inside if file in owners}
         changed |= of_cluster
         joined.join(map(str, sorted(of_cluster)))
@@ -212,13 +211,8 @@ def _with_nearby(
 
 def _nearest_first(part: Part[T], others: Mapping[str, Iterable[int]]) -> list[int]:
     """The numbers of parts by their folders, those first that have more folders in common."""
-    own = posixpath.dirname(part.files[0]).split("/")
-
-    def distance(folder: str) -> tuple[int, str]:
-        pairs = zip(own, folder.split("/"), strict=False)
-        return -sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs)), folder
-
-    near = sorted(others, key=distance)
+    own = posixpath.dirname(part.files[0])
+    near = sorted(others, key=lambda folder: (-in_common(own, folder), folder))
     return list(dict.fromkeys(each for folder in near for each in sorted(others[folder])))
 
 

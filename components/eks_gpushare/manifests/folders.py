@@ -86,13 +86,17 @@ def is_below(path: str, folder: str) -> bool:
     return not folder or path.startswith(f"{folder}/")
 
 
+def in_common(path: str, other: str) -> int:
+    """How many names two paths begin with alike."""
+    pairs = zip(path.split("/"), other.split("/"), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
 def nearest(file: str, others: Iterable[str]) -> list[str]:
     """The one of some files that has more folders in common with a file than any other has."""
     found: dict[int, list[str]] = {}
     for other in others:
-        pairs = zip(file.split("/"), other.split("/"), strict=False)
-        both = takewhile(lambda pair: pair[0] == pair[1], pairs)
-        found.setdefault(sum(1 for _ in both), []).append(other)
+        found.setdefault(in_common(file, other), []).append(other)
     near = found[max(found)] if found else []
     return near if len(near) == 1 else []
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs
+from eks_gpushare.lint.hcl.function_texts import decode
 from eks_gpushare.lint.hcl.registry_inputs import each_of
-from eks_gpushare.lint.hcl.values import HclList, HclObject
-from eks_gpushare.manifests.texts import read_texts
+from eks_gpushare.lint.hcl.values import HclObject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,30 +47,27 @@ def karpenter_resources(call: MadeResource) -> Iterator[MadeResource]:
 def _values(given: Any) -> Any:
     """The values of a release, where they are one text; unknown otherwise."""
     texts = items(given)
-    if len(texts) != 1 or not isinstance(texts[0], str):
-        return UNKNOWN
-    documents = read_texts(texts[0], "values.yaml").documents
-    return documents[0].value if len(documents) == 1 else UNKNOWN
+    return decode(texts[0]) if len(texts) == 1 and isinstance(texts[0], str) else UNKNOWN
 
 
 def _pool(values: Any) -> HclObject:
     name = at(values, "name") or UNKNOWN
     pool = at(values, "nodePool")
-    inner = {
-        "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": name},
-        "requirements": at(pool, "requirements"),
-    }
+    owner = HclObject({"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": name})
+    inner = HclObject({"nodeClassRef": owner, "requirements": at(pool, "requirements")})
     if taints := at(pool, "taints"):
         inner["taints"] = taints
     given = at(pool, "disruption")
     spec = {
-        "template": {"metadata": {"labels": _labels(pool, name)}, "spec": inner},
+        "template": HclObject(
+            {"metadata": HclObject({"labels": _labels(pool, name)}), "spec": inner}
+        ),
         # Below these the chart has defaults of its own.
-        "disruption": {key: at(given, key) or UNKNOWN for key in _DISRUPTION},
-        "limits": {"cpu": UNKNOWN, **dict(pairs(at(pool, "limits")))},
+        "disruption": HclObject({key: at(given, key) or UNKNOWN for key in _DISRUPTION}),
+        "limits": HclObject({"cpu": UNKNOWN, **dict(pairs(at(pool, "limits")))}),
     }
-    head = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": name}}
-    return HclObject({key: _hcl(each) for key, each in {**head, "spec": spec}.items()})
+    head = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool"}
+    return HclObject({**head, "metadata": HclObject({"name": name}), "spec": HclObject(spec)})
 
 
 def _labels(pool: Any, name: Any) -> Any:
@@ -78,13 +75,7 @@ def _labels(pool: Any, name: Any) -> Any:
     given = at(pool, "labels")
     if not isinstance(given, list | dict | None):
         return UNKNOWN
-    labels = {"NodePool": name, "NodeGroupType": name}
+    labels = HclObject({"NodePool": name, "NodeGroupType": name})
     for each in given if isinstance(given, list) else [given]:
-        labels |= dict(pairs(each))
+        labels.update(pairs(each))
     return labels
-
-
-def _hcl(value: Any) -> Any:
-    if isinstance(value, dict):
-        return HclObject({key: _hcl(inner) for key, inner in value.items()})
-    return HclList(map(_hcl, value)) if isinstance(value, list) else value
