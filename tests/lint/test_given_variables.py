@@ -278,12 +278,19 @@ spec:
 
 
 @pytest.mark.parametrize(
-    ("beside", "severity"), [({}, "error"), ({"other/ds.yaml": ANOTHER}, "info")]
+    ("beside", "scopes", "severity"),
+    [
+        ({}, {}, "error"),
+        ({"other/ds.yaml": ANOTHER}, {}, "info"),
+        ({"other/ds.yaml": ANOTHER}, {"tf": ("tf",), "other": ("other",)}, "error"),
+    ],
 )
-def test_what_lies_nearby_makes_a_note_of_it(beside: dict[str, str], severity: str) -> None:
+def test_what_lies_nearby_makes_a_note_of_it_unless_scopes_are_declared(
+    beside: dict[str, str], scopes: dict[str, tuple[str, ...]], severity: str
+) -> None:
     files = {"tf/main.tf": TAINTED, **envs(dev=TYPES, prod=f'{TYPES}key = "dedicated"\n')}
     given = [GivenFile(*each) for each in {**files, **beside}.items()]
-    reports = lint_files(given)
+    reports = lint_files(given, declared=Declared(paths=scopes))
     found = [one for each in reports for one in each.findings if one.code == "GPU1100"]
 
     assert [each.severity for each in found if "envs/prod" in each.message] == [severity]

@@ -275,6 +275,30 @@ def test_declared_ones_go_first_and_alone() -> None:
     assert whole.all
 
 
+def test_what_a_declared_kustomization_or_root_is_built_of_is_of_its_scope_too() -> None:
+    members = [
+        Member(f) for f in ("base/a.yaml", "prod/kustomization.yaml", "tf/main.tf", "tf2/main.tf")
+    ]
+    built = {
+        f"{name}/kustomization.yaml": frozenset((f"{name}/kustomization.yaml", "base/a.yaml"))
+        for name in ("prod", "test")
+    }
+    roots = {each: frozenset((f"{each}/main.tf", "module/m.tf")) for each in ("tf", "tf2")}
+    declared = {"prod": frozenset(("prod/kustomization.yaml", "tf/main.tf"))}
+    scopes = {each.name: each for each in scopes_of(members, built, declared, roots)}
+    prod = scopes["scope prod"]
+
+    assert prod.files == {
+        *("prod/kustomization.yaml", "base/a.yaml", "tf/main.tf", "module/m.tf"),
+    }
+    assert prod.builds == {"prod/kustomization.yaml", "tf/main.tf", "tf"}
+    others = [each for each in scopes.values() if each is not prod]
+    assert [each.files for each in others if "base/a.yaml" in each.files] == [
+        built["test/kustomization.yaml"]
+    ]
+    assert [each.files for each in others if "tf2" in each.builds] == [roots["tf2"]]
+
+
 def test_what_is_declared_or_built_together_is_no_guess_and_what_lies_beside_it_is() -> None:
     built = {
         "k/kustomization.yaml": "resources: [a.yaml]\n",

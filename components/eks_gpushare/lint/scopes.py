@@ -89,22 +89,40 @@ def scopes_of(
         roots: Folders that are root modules of Terraform, each with all files that it is made of.
         charts: Results of charts, each with the files of the chart and of its values.
     """
+    roots = roots or {}
     found = [
-        FileScope(
-            f"scope {name}", "the configuration declares it", files, frozenset(files), declared=True
-        )
+        _declared(name, files, kustomizations, roots)
         for name, files in (declared or {}).items()
         if files
     ]
-    taken = frozenset[str]().union(*(scope.files for scope in found))
+    taken = frozenset[str]().union(*(declared or {}).values())
     left = [member for member in members if member.file not in taken]
     inner = {name: files - taken for name, files in kustomizations.items() if name not in taken}
-    of_roots = {name: files - taken for name, files in (roots or {}).items()}
+    of_roots = {name: files - taken for name, files in roots.items()}
     of_charts = (
         FileScope(f"the chart {name}", "helm renders it", files, frozenset((name,)), declared=True)
         for name, files in (charts or {}).items()
     )
     return (*found, *_Finder(left, inner, of_roots).scopes(), *of_charts)
+
+
+def _declared(
+    name: str,
+    files: frozenset[str],
+    kustomizations: Mapping[str, frozenset[str]],
+    roots: Mapping[str, frozenset[str]],
+) -> FileScope:
+    """A scope that a configuration names, with what its kustomizations and roots are built of."""
+    folders = {posixpath.dirname(file) or "." for file in files}
+    built = {file: kustomizations[file] for file in files & kustomizations.keys()}
+    built |= {root: of for root, of in roots.items() if (root or ".") in folders}
+    return FileScope(
+        f"scope {name}",
+        "the configuration declares it",
+        files.union(*built.values()),
+        files.union(built),
+        declared=True,
+    )
 
 
 def put_out_in(name: str, text: str) -> Iterator[str]:
