@@ -171,6 +171,8 @@ class Release(Namespaced):
     themselves; None where all of them do."""
     paths: Mapping[tuple[str, ...], FieldPath] = field(default_factory=dict)
     """Where in the document a value stands, if not below `source.path` under its own path."""
+    of_files: Mapping[FieldPath, str] = field(default_factory=dict)
+    """Files whose text is a value, by its place, as of `--set-file`; it is not known until read."""
     installer: str = ""
     """The API group of the object that has it installed, where only some clusters have that."""
 

@@ -22,6 +22,7 @@ from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.kustomize import unapplied
 from eks_gpushare.lint.template_accounts import accounts_of_charts
 from eks_gpushare.lint.terraform_roots import blocks_of_guide, terraform_roots
+from eks_gpushare.lint.texts_of_values import with_texts_of_files
 from eks_gpushare.lint.unread import NO_PARSER, not_rendered
 from eks_gpushare.lint.values_of_sets import missing_of_sets
 from eks_gpushare.lint.wrapper_values import values_above
@@ -99,6 +100,7 @@ def read_files(
     reading.items += accounts_of_charts(files, reading.items)
     reading.judgements += map(unapplied, reading.kustomizations.unapplied)
     reading.items = with_applications_of_folders(reading.items, reading.subcharts)
+    reading.items = with_texts_of_files(reading.items, files)
     reading.items, found = with_files_of_applications(reading.items, named.installs)
     reading.items, beneath = with_values_beneath(reading.items, named.installs)
     reading.judgements += [*found, *beneath]

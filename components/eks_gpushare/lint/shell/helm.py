@@ -15,7 +15,13 @@ from eks_gpushare.lint.shell.repositories import added, not_there
 from eks_gpushare.manifests.charts import DEVICE_PLUGIN
 from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.shell.said import placed_document
-from eks_gpushare.manifests.shell.set_values import json_setting, literal_setting, put, settings
+from eks_gpushare.manifests.shell.set_values import (
+    file_settings,
+    json_setting,
+    literal_setting,
+    put,
+    settings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,11 +106,12 @@ def helm_release(words: Sequence[Word], said: Said, *, to_file: bool = False) ->
     if (given := line.last("namespace")) is not None:
         namespace = given.value
     version = line.last("version")
-    values, places, seen = _values(line, said)
+    values, places, seen, files = _values(line, said)
     before = said.releases.get((name, namespace))
     if verb == "upgrade" and _reuses(line, values, seen=seen):
         if before is not None and isinstance(before.values, dict):
             values = merge_values(before.values, values)
+            files = {**before.of_files, **files}
         elif before is not None or not line.has("install"):
             values = partly_known(values)  # those that it was installed with are not to be seen
     if before is not None and is_guide(said.file):
@@ -124,6 +131,7 @@ def helm_release(words: Sequence[Word], said: Said, *, to_file: bool = False) ->
         namespace=namespace,
         values=values if seen else UNKNOWN,
         over={} if seen else values,
+        of_files=files,
     )
     said.releases[name, namespace] = release
 
@@ -239,10 +247,22 @@ def _archive(reference: str) -> str:
     return file if GAP in folder and GAP not in file and file.endswith(".tgz") else ""
 
 
-def _values(line: Line, said: Said) -> tuple[dict[str, Any], dict[FieldPath, Position], bool]:
-    """Values merged as Helm does, where each stands, and whether all of them could be read."""
+class _Values(NamedTuple):
+    """Values that a command gives, merged as Helm does."""
+
+    values: dict[str, Any]
+    places: dict[FieldPath, Position]
+    """Where each stands."""
+    seen: bool
+    """Whether all of them could be read."""
+    files: dict[FieldPath, str]
+    """Files whose text is a value, which this text does not write, by its place."""
+
+
+def _values(line: Line, said: Said) -> _Values:
     values: dict[str, Any] = {}
     places: dict[FieldPath, Position] = {}
+    files: dict[FieldPath, str] = {}
     seen = True
     for _, word in line.every("values"):
         for file in word.text.split(","):
@@ -257,7 +277,10 @@ def _values(line: Line, said: Said) -> tuple[dict[str, Any], dict[FieldPath, Pos
         elif flag == "set-literal":
             given = literal_setting(word.text)
         elif flag == "set-file":
-            given = [setting._replace(value=UNKNOWN) for setting in settings(word.text)]
+            named = file_settings(word.text)
+            given = [each._replace(value=said.text_written(each.value)) for each in named]
+            read = {each.path for each in given if each.value is not UNKNOWN}
+            files |= {each.path: each.value for each in named if each.path not in read}
         else:
             given = settings(word.text, strings=flag == "set-string")
         for setting in given:
@@ -265,4 +288,4 @@ def _values(line: Line, said: Said) -> tuple[dict[str, Any], dict[FieldPath, Pos
             for length in range(1, len(setting.path)):
                 places.setdefault(setting.path[:length], word.position)
             places[setting.path] = word.position
-    return values, places, seen
+    return _Values(values, places, seen, files)

@@ -87,6 +87,13 @@ class Said:
         self.taken.add(name)
         return read[0].value
 
+    def text_written(self, file: str) -> Maybe[str]:
+        """The text of a file that the text writes; UNKNOWN of any other."""
+        heredoc = self.written.get(file.removeprefix("./"))
+        if heredoc is None:
+            return UNKNOWN
+        return heredoc.text if heredoc.literal else expanded(heredoc.text, self.variables)
+
 
 def placed_document(
     file: str, value: Any, at: Position, places: Mapping[FieldPath, Position]

@@ -61,6 +61,15 @@ def literal_setting(text: str) -> list[HelmSetting]:
     return [HelmSetting(path, UNKNOWN if GAP in value else value)]
 
 
+def file_settings(text: str) -> list[HelmSetting]:
+    """The settings of one `--set-file`, each with the file's name as its value."""
+    return [
+        HelmSetting(path, _unescaped(name))
+        for key, name in _pairs(text)
+        if (path := _path(key)) is not None
+    ]
+
+
 def put(values: dict[str, Any], path: tuple[str | int, ...], value: Any) -> None:
     """Write a value to its place, making what is above it."""
     inner: Any = values
