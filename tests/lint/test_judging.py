@@ -10,13 +10,14 @@ from eks_gpushare.findings.rule import Rule
 from eks_gpushare.inventory.items import NodeSet
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.source import Source
-from eks_gpushare.lint.judging import _in_each_of_its_own, in_all_builds
+from eks_gpushare.lint.builds import in_all_builds
+from eks_gpushare.lint.judging import _in_each_of_its_own
 from eks_gpushare.lint.scopes import FileScope
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.finding import FieldPath, Severity
     from eks_gpushare.inventory.problem import Judgement
 
 RULE = Rule("GPU1999", "warning", "A rule.", "Why.", "https://example.com")
@@ -85,7 +86,20 @@ def test_what_an_overlay_says_itself_is_told_of_it() -> None:
     assert kept([built((), changed)], []) == []
     # What is written elsewhere is not known to be another's.
     assert kept([built(("data",), changed, text=None)], []) == []
-    assert kept([built(("data",), changed, origin=Elsewhere())], []) == []
+
+
+def test_what_one_root_of_several_makes_is_told_of_it() -> None:
+    def told(build: str, severity: Severity | None = None) -> list[str]:
+        problem = replace(odd(build, origin=Elsewhere()), severity=severity)
+        return [each.message for each in kept([problem], []) if isinstance(each, Problem)]
+
+    named = ["Nothing uses it. So it is in live/one."]
+    assert told("live/one") == told("live/one", "warning") == named
+    assert told("live/one", "info") == []
+    assert told("examples/one") == told("modules/a/examples/one") == []
+    # In all of them it is no root's.
+    both: list[Judgement] = [odd(each, origin=Elsewhere()) for each in ("one", "two")]
+    assert kept(both[:1], both[1:]) == both[:1]
 
 
 def test_what_goes_with_nothing_that_an_overlay_adds_is_told_with_its_name() -> None:
@@ -98,7 +112,7 @@ def test_what_goes_with_nothing_that_an_overlay_adds_is_told_with_its_name() -> 
     assert told(at_odds(("a", 0), ("data",))) == []
     # What is written elsewhere is not known to be another's.
     assert told(at_odds(("data", "c"), text=None)) == []
-    assert told(at_odds(("data", "c"), origin=Elsewhere())) == []
+    assert told(replace(at_odds(("data", "c"), origin=Elsewhere()), severity="info")) == []
     assert told(replace(odd("one"), against=(Source("a resource"), ("data",)))) == []
     # In all of them it is no overlay's.
     both: list[Judgement] = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-from collections import Counter
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -12,9 +11,9 @@ from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.booted import booted
 from eks_gpushare.inventory.edges.engines import PLUGIN_AND_DRA, TWO_ENGINES, TWO_PLUGINS
 from eks_gpushare.inventory.inventory import Inventory
-from eks_gpushare.inventory.problem import Problem, severity_of
-from eks_gpushare.inventory.values import at, pairs
+from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.alternatives import alternatives, guides_with_options
+from eks_gpushare.lint.builds import ALONE, about, is_grave, place_of
 from eks_gpushare.lint.changed_pods import changed, changes_in
 from eks_gpushare.lint.either import Ways
 from eks_gpushare.lint.node_classes import class_of, with_classes
@@ -23,18 +22,18 @@ from eks_gpushare.lint.same_nodes import together
 from eks_gpushare.lint.terraform_groups import tagged_elsewhere
 from eks_gpushare.lint.values_of_sets import clusters_of_values
 from eks_gpushare.lint.variants import agreed, chosen_otherwise, key_of, variants
-from eks_gpushare.manifests.document import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
-    from eks_gpushare.findings.finding import FieldPath, Severity
+    from eks_gpushare.findings.finding import Severity
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.registry import Edge
     from eks_gpushare.lint.changed_pods import PolicyChange
     from eks_gpushare.lint.nearby import Nearby
     from eks_gpushare.lint.scopes import FileScope
+    from eks_gpushare.manifests.document import Document
 
 
 class Scoped:
@@ -74,16 +73,16 @@ class Scoped:
         """The files of each scope of which an error or a warning is told, and of its builds."""
         self._by_place: dict[tuple[str, str], list[int]] = {}
         for number, item in enumerate(self._items):
-            self._by_place.setdefault(_place(item.source.document), []).append(number)
+            self._by_place.setdefault(place_of(item.source.document), []).append(number)
         self._classes: dict[tuple[str, str], list[Document]] = {}
         for document in classes:
-            self._classes.setdefault(_place(document), []).append(document)
+            self._classes.setdefault(place_of(document), []).append(document)
         self._alone: dict[tuple[str, str], set[Hashable]] = {}
         self._of_all: dict[frozenset[tuple[str, str]], tuple[set[int], list[Judgement]]] = {}
 
     def judged(self, scope: FileScope) -> list[Judgement]:
         """What is wrong in a scope, with edits as far as they are certain there."""
-        every = [place for place in self._by_place if place[1] != _ALONE]
+        every = [place for place in self._by_place if place[1] != ALONE]
         found = self._found(every if scope.all else _places(scope))
         found = self._as_nearby(found, scope)
         if scope.is_certain:
@@ -92,7 +91,7 @@ class Scoped:
 
     def _as_nearby(self, found: list[Judgement], scope: FileScope) -> list[Judgement]:
         """What is found, doubted where it is not so with all that may be of the same cluster."""
-        grave = {each.rule.id for each in found if _is_grave(each)}
+        grave = {each.rule.id for each in found if is_grave(each)}
         if self._nearby is None or scope.all or not grave:
             return found
         files = frozenset((*scope.files, *map(file_of_build, scope.builds)))
@@ -103,14 +102,14 @@ class Scoped:
             return found
         both = tuple(dict.fromkeys((*_places(scope), *more)))
         asked = [each for each in self._edges if any(rule.id in grave for rule in each.rules)]
-        still = {_about(each) for each in self._found_of_all(both, asked)}
-        gone = [each for each in found if _is_grave(each) and _about(each) not in still]
+        still = {about(each) for each in self._found_of_all(both, asked)}
+        gone = [each for each in found if is_grave(each) and about(each) not in still]
         if gone:  # or it is told otherwise there, as what no node has in place of what one lacks
-            every = [each for each in self._found_of_all(both, self._edges) if _is_grave(each)]
-            apart = {_about(each) for each in (*found, *self._found_of_all(more, asked))}
-            moved = {each.rule.id for each in every if _about(each) not in apart}
-            told = {_about(each)[1:] for each in every}
-            gone = [e for e in gone if _about(e)[1:] not in told and e.rule.id not in moved]
+            every = [each for each in self._found_of_all(both, self._edges) if is_grave(each)]
+            apart = {about(each) for each in (*found, *self._found_of_all(more, asked))}
+            moved = {each.rule.id for each in every if about(each) not in apart}
+            told = {about(each)[1:] for each in every}
+            gone = [e for e in gone if about(e)[1:] not in told and e.rule.id not in moved]
         doubted = set(map(id, gone))
         return [
             replace(each, is_doubted=True)
@@ -153,14 +152,14 @@ class Scoped:
     def judged_alone(self) -> list[Judgement]:
         """What is wrong within what a template decides about, of which nothing else follows."""
         return [
-            each for place in self._by_place if place[1] == _ALONE for each in self._found([place])
+            each for place in self._by_place if place[1] == ALONE for each in self._found([place])
         ]
 
     def _certain(self, judgement: Judgement) -> Judgement:
         """A problem without its edits, if it follows from another file that may be another's."""
         if not isinstance(judgement, Problem) or not judgement.edits:
             return judgement
-        place = _place(judgement.source.document)
+        place = place_of(judgement.source.document)
         if place not in self._alone:
             self._alone[place] = {key_of(problem) for problem in self._found([place])}
         return (
@@ -206,103 +205,6 @@ class Scoped:
         return edge.look(Inventory(tuple(items), self._complete))
 
 
-def in_all_builds(found: Sequence[tuple[FileScope, list[Judgement]]]) -> list[Judgement]:
-    """What is found in scopes, less what only some results of kustomizations make odd.
-
-    What of a base is an error in one overlay is one. That it works otherwise than it says, such as
-    a ConfigMap that nothing uses, has to hold in all overlays that have it, but for what an overlay
-    says itself, of this or of what this does not go with.
-    """
-    found = _in_all_environments(found)
-    kept: list[Judgement] = []
-    counts: dict[Hashable, int] = {}
-    waiting: dict[Hashable, Judgement] = {}
-    for _, judgements in found:
-        for problem in judgements:
-            document = problem.source.document
-            is_told = not isinstance(document, Document) or not document.build
-            if is_told or severity_of(problem) == "error" or _is_of_build(problem):
-                kept.append(problem)
-                continue
-            key: Hashable = (
-                *key_of(problem)[:1],
-                document.file,
-                document.index,
-                document.at,
-                *key_of(problem)[2:],
-            )
-            waiting.setdefault(key, problem)
-            counts[key] = counts.get(key, 0) + 1
-    for known, problem in waiting.items():
-        file = posixpath.normpath(problem.source.document.file)
-        if counts[known] >= sum(file in scope.files and bool(scope.builds) for scope, _ in found):
-            kept.append(problem)
-        elif _is_made_so(problem):
-            kept.append(_told_of(problem, problem.source.document.build))
-    return kept
-
-
-def _is_made_so(judgement: Judgement) -> bool:
-    """Whether what a finding is against is there by a kustomization alone, which so makes it."""
-    if not isinstance(judgement, Problem) or judgement.against is None:
-        return False
-    source, path = judgement.against
-    document = source.document
-    if not isinstance(document, Document) or document.text is None or document.origin is not None:
-        return False
-    return bool(path) and document.raw((*source.path, *path)) is None
-
-
-def _is_of_build(judgement: Judgement) -> bool:
-    """Whether a kustomization itself changes what a finding is about."""
-    document = judgement.source.document
-    if not isinstance(judgement, Problem) or not isinstance(document, Document):
-        return False
-    if document.text is None or document.origin is not None:  # of Terraform
-        return False
-    path = (*judgement.source.path, *judgement.path)
-    return bool(path) and any(
-        document.raw((*path, *inner)) != value
-        for inner, value in _leaves(at(document.value, *path))
-    )
-
-
-def _leaves(value: Any) -> Iterator[tuple[FieldPath, Any]]:
-    """Texts within a value, with their places."""
-    if isinstance(value, str):
-        yield (), value
-    inner = enumerate(value) if isinstance(value, list) else pairs(value)
-    for key, each in inner:
-        yield from (((key, *place), leaf) for place, leaf in _leaves(each))
-
-
-def _in_all_environments(
-    found: Sequence[tuple[FileScope, list[Judgement]]],
-) -> list[tuple[FileScope, list[Judgement]]]:
-    """The same, less what only some of the environments make wrong that have it.
-
-    What is wrong of a file as only some of them build it is told with their names.
-    """
-    several = [(scope, each) for scope, each in found if scope.is_environment]
-    counts: Counter[Hashable] = Counter()
-    for _, judgements in several:
-        counts.update({key for each in judgements for key in (_about(each), _where(each))})
-    kept: list[tuple[FileScope, list[Judgement]]] = []
-    for scope, judgements in found:
-        told: list[Judgement] = []
-        for each in judgements:
-            file, build = _place(each.source.document)
-            of_file = [one for one, _ in several if file in one.files]
-            of_build = [one for one in of_file if not build or build in one.builds]
-            if not scope.is_environment:
-                told.append(each)
-            elif counts[_about(each)] >= len(of_build):
-                is_all = counts[_where(each)] >= len(of_file)
-                told.append(each if is_all else _told_of(each, scope.name))
-        kept.append((scope, told))
-    return kept
-
-
 def _at_most(problem: Problem) -> Severity:
     """How grave two of something are where a layout joins what they are of.
 
@@ -317,27 +219,7 @@ def _by_itself(judgement: Judgement) -> tuple[Any, ...]:
     A driver for claims beside a plugin is one whatever nodes the message names then: whoever
     installs it tells it twice that it gives out GPUs. Two plugins may be left of two ways.
     """
-    return _about(judgement) if judgement.rule is PLUGIN_AND_DRA else key_of(judgement)
-
-
-def _about(judgement: Judgement) -> tuple[Any, ...]:
-    """What is wrong and where, whatever is said of it."""
-    return key_of(judgement)[:-1]
-
-
-def _where(judgement: Judgement) -> tuple[Any, ...]:
-    """The same, whatever builds it."""
-    rule, _, *path = _about(judgement)
-    document = judgement.source.document
-    if not isinstance(document, Document):
-        return rule, *path
-    return rule, posixpath.normpath(document.file), document.index, document.at, *path
-
-
-def _told_of(judgement: Judgement, name: str) -> Judgement:
-    if not isinstance(judgement, Problem):
-        return judgement
-    return replace(judgement, message=f"{judgement.message} So it is in {name}.")
+    return about(judgement) if judgement.rule is PLUGIN_AND_DRA else key_of(judgement)
 
 
 def _in_each_of_its_own(found: Sequence[tuple[Sequence[Item], list[Judgement]]]) -> list[Judgement]:
@@ -358,14 +240,10 @@ def _in_each_of_its_own(found: Sequence[tuple[Sequence[Item], list[Judgement]]])
     ]
 
 
-def _is_grave(judgement: Judgement) -> bool:
-    return isinstance(judgement, Problem) and severity_of(judgement) != "info"
-
-
 def _folder(place: tuple[str, str]) -> str | None:
     """The folder of what stands in a place; None of what a template decides about."""
     file, build = place
-    if build == _ALONE:
+    if build == ALONE:
         return None
     return posixpath.dirname(file_of_build(build) if build else file)
 
@@ -377,17 +255,3 @@ def _places(scope: FileScope) -> list[tuple[str, str]]:
 
 
 _TWICE: Final = (TWO_PLUGINS, PLUGIN_AND_DRA, TWO_ENGINES)
-_ALONE: Final = "?"
-"""In place of a kustomization, of what a template decides about."""
-
-
-def _place(document: object) -> tuple[str, str]:
-    """The file that something stands in, and the kustomization that it is a result of.
-
-    What a template decides about has a place of its own.
-    """
-    if not isinstance(document, Document):
-        return "", ""  # of a stack
-    if document.alone:
-        return document.alone, _ALONE
-    return posixpath.normpath(document.file), document.build
