@@ -12,6 +12,7 @@ from eks_gpushare.manifests.checks.charts import (
     chart_templates,
     chart_values,
     claim_charts,
+    claim_gates,
     discovery,
     hashed_names,
     operators_drivers,
@@ -115,7 +116,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.registry import Edge
 
 CHECKS: tuple[Edge, ...] = edges_in(
-    *(chart_templates, chart_values, claim_charts, discovery, hashed_names),
+    *(chart_templates, chart_values, claim_charts, claim_gates, discovery, hashed_names),
     *(operators_drivers, operators_own, values_one_level_off),
     *(affinities, disk_zones, disks_for_many, gpu_names, knative, kserve_zero, pods, privileged),
     *(kserve_runtimes, pod_identities, put_back, spare_gpus, trusted_accounts, volumes),

@@ -18,3 +18,11 @@ VALUES_ELSEWHERE = Rule(
     "is not known.",
     _HELM,
 )
+BAD_GATES = Rule(
+    "GPU1401",
+    "error",
+    "Feature gates of the DRA driver go with each other, with its version, and with Kubernetes.",
+    "The driver ends at a gate that it does not know, and at two that exclude each other; on EKS "
+    "before 1.36 nothing keeps parts of a GPU that it cuts by need from overlapping.",
+    "https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu/blob/main/site/content/docs/reference/feature-gates.md",
+)

@@ -1,0 +1,122 @@
+"""Feature gates in the values of NVIDIA's driver for claims, with each other and with EKS."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.catalog.chart_releases import is_before, parse_version
+from eks_gpushare.catalog.claim_driver_gates import EXCLUDES, NEEDS, OF_KUBERNETES, ON, SINCE
+from eks_gpushare.documents.go_bool import FALSE, TRUE
+from eks_gpushare.inventory.claim_drivers import DRIVER_CHARTS
+from eks_gpushare.inventory.items import NodeSet, Release
+from eks_gpushare.inventory.places import value_place
+from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, pairs, text
+from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.rules.chart_values import BAD_GATES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from eks_gpushare.inventory.inventory import Inventory
+    from eks_gpushare.inventory.problem import Judgement
+
+_GATES: Final = "featureGates"
+_CLOSE: Final = 0.85
+_BY_YEAR: Final = 25
+"""The major version of releases that are called by year and month, after which came 0.4.0."""
+
+
+@edge(BAD_GATES)
+def claim_gates(inventory: Inventory) -> Iterator[Judgement]:
+    """Of each release of the driver whose gates are told."""
+    for cluster in inventory.clusters():
+        for release in inventory.of(Release, cluster):
+            if release.chart not in DRIVER_CHARTS:
+                continue
+            given = dict(pairs(at(release.values, _GATES)))
+            yield from _not_there(release, given)
+            yield from _together(release, given)
+            yield from _on_eks(release, given, inventory.of(NodeSet, cluster))
+
+
+def _not_there(release: Release, given: Mapping[str, Any]) -> Iterator[Problem]:
+    for gate in given:
+        since = SINCE.get(gate)
+        if since is None and (meant := _meant(gate)) is not None:
+            message = f"{at_start(release.source.name)} has no gate {gate}: it ends as it starts."
+            yield _problem(release, gate, message, f"Did you mean {meant}?")
+        elif since is not None and _is_before(release.version, since):
+            message = (
+                f"{at_start(release.source.name)} is {release.version}, which has no gate {gate} "
+                "yet: it ends as it starts."
+            )
+            yield _problem(release, gate, message, f"Install {since} or later, or take it away.")
+
+
+def _meant(gate: str) -> str | None:
+    """The gate that is so nearly called that no later one may be meant."""
+    names = {each.lower(): each for each in SINCE}
+    near = get_close_matches(gate.lower(), names, 1, _CLOSE)
+    return names[near[0]] if near else None
+
+
+def _together(release: Release, given: Mapping[str, Any]) -> Iterator[Problem]:
+    for one, other in EXCLUDES:
+        if _is_on(release, given, one) and _is_on(release, given, other):
+            message = (
+                f"{at_start(release.source.name)} has {one} and {other} on, which exclude each "
+                "other: it ends as it starts."
+            )
+            yield _problem(release, other, message, "Leave one of them off.")
+    for gate, needed in NEEDS:
+        if _is_on(release, given, gate) and text(given.get(needed, needed in ON)) in FALSE:
+            message = (
+                f"{at_start(release.source.name)} has {gate} on and {needed} off, which it needs: "
+                "it ends as it starts."
+            )
+            place = gate if gate in given else needed
+            yield _problem(release, place, message, f"Set {needed}: true, or {gate}: false.")
+
+
+def _on_eks(
+    release: Release, given: Mapping[str, Any], nodes: Iterable[NodeSet]
+) -> Iterator[Problem]:
+    """What of EKS the gates need, where the version of its nodes is known."""
+    told = {str(each.kubernetes) for each in nodes if each.provisioner != "byHand"}
+    minors = [int(found[1]) for each in told if (found := re.fullmatch(r"1\.([0-9]+)", each))]
+    if not minors or len(minors) < len(told):
+        return
+    for gate, needed in OF_KUBERNETES.items():
+        if _is_on(release, given, gate) and max(minors) < needed.since:
+            message = (
+                f"{at_start(release.source.name)} has {gate} on, which needs {needed.gate} of "
+                f"Kubernetes, and EKS has that off before 1.{needed.since}: {needed.without}."
+            )
+            fix = f"Bring the cluster from 1.{max(minors)} to 1.{needed.since}, or leave it off."
+            yield _problem(release, gate, message, fix)
+
+
+def _problem(release: Release, gate: str, message: str, fix: str) -> Problem:
+    return Problem(BAD_GATES, release.source, value_place(release, (_GATES, gate)), message, fix)
+
+
+def _is_on(release: Release, given: Mapping[str, Any], gate: str) -> bool:
+    """Whether a gate is sure to be on, by itself too: of a release that may lack it, it is not."""
+    if gate not in given:
+        may_lack = release.version is UNKNOWN or _is_before(release.version, SINCE[gate])
+        return gate in ON and not may_lack
+    return text(given[gate]) in TRUE
+
+
+def _is_before(version: object, since: str) -> bool:
+    """Whether a release is older than another, by the order in which they came."""
+    exact, first = parse_version(str(version)), parse_version(since)
+    if exact is None or first is None:
+        return False
+    old, late = exact[0] >= _BY_YEAR, first[0] >= _BY_YEAR
+    return is_before(version, since) if old == late else old
