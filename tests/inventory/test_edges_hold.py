@@ -80,6 +80,7 @@ FIXED = (
     "spec_path",
     "paths",
     "own",
+    "of_files",
     "chart",
     "changed_by",
     "kind",

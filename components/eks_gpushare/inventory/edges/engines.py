@@ -145,8 +145,9 @@ def _beside_operator(every: Sequence[Daemon]) -> Iterator[Problem]:
     other = next((daemon for daemon in applied if not daemon.of_operator), None)
     if own is None or other is None or any(keeps_to_some(daemon) for daemon in applied):
         return
-    if isinstance(other.item, Release) and _script(own) and _script(own) == _script(other):
-        return  # of one script it is told already
+    of_script = isinstance(other.item, Release) and _script(own) and _script(own) == _script(other)
+    if of_script and not other.source.condition:
+        return  # it is told already
     if len({_destination(own), _destination(other)} - {""}) > 1:
         return  # of Argo CD, for two clusters
     yield Problem(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.lint.shell.flags import Line
     from eks_gpushare.manifests.shell.said import Said
-    from eks_gpushare.manifests.shell.words import Word
+    from eks_gpushare.manifests.shell.words import Command, Word
 
 _SWITCHES: Final = frozenset(
     (
@@ -82,16 +82,16 @@ https://helm.sh/blog/charts-repo-deprecation."""
 _SET: Final = ("set", "set-string", "set-json", "set-file", "set-literal")
 
 
-def helm_release(words: Sequence[Word], said: Said, *, to_file: bool = False) -> None:
+def helm_release(command: Command, said: Said, *, to_file: bool = False) -> None:
     """Take what a `helm` command installs.
 
     Args:
-        words: The command.
+        command: The command.
         said: What was found so far; this adds to it.
         to_file: Whether its output is written to a file, which may be read here too.
     """
-    at = words[0].position
-    line = sorted_words(words[1:], _SWITCHES, _SHORT)
+    at = command.words[0].position
+    line = sorted_words(command.words[1:], _SWITCHES, _SHORT)
     verb = line.plain[0].text if line.plain else ""
     if verb not in _VERBS:
         added(line.plain, said)
@@ -134,6 +134,7 @@ def helm_release(words: Sequence[Word], said: Said, *, to_file: bool = False) ->
         of_files=files,
     )
     said.releases[name, namespace] = release
+    said.arms[name, namespace] = command.arms
 
 
 def _is_written(line: Line, verb: str, *, to_file: bool) -> bool:

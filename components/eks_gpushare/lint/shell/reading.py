@@ -83,12 +83,12 @@ def read_commands(text: str, said: Said, line: int = 1, column: int = 1) -> None
         _take_heredoc(command, said)
         name = command.words[0].text.rpartition("/")[2] if command.words else ""
         if piped is not None and not command.is_piped:
-            helm_release(piped.words, said, to_file=_ends_in_file(name, command))
+            helm_release(piped, said, to_file=_ends_in_file(name, command))
             piped = None
         if name == "helm" and command.is_piped:
             piped = command
         elif name == "helm":
-            helm_release(command.words, said, to_file=bool(command.writes))
+            helm_release(command, said, to_file=bool(command.writes))
         elif name in {"kubectl", "oc", "k"}:
             kubectl(command.words, said)
         elif name in {"eksctl", "eksdemo", "aws"}:
@@ -98,7 +98,7 @@ def read_commands(text: str, said: Said, line: int = 1, column: int = 1) -> None
         if not command.is_piped:
             said.pipes(())
     if piped is not None:
-        helm_release(piped.words, said)
+        helm_release(piped, said)
 
 
 def _ends_in_file(name: str, command: Command) -> bool:
@@ -179,7 +179,7 @@ def read_of(said: Said, text: str) -> Read:
     said.judgements = [
         _as_note(each, guide=guide, patches=patches, operated=operated) for each in said.judgements
     ]
-    items = [*said.items, *said.releases.values()]
+    items = [*said.items, *said.installed()]
     files = (item for name, item in said.within.items() if name not in said.taken)
     inner = [*said.inner, *(document for documents in files for document in documents)]
     return Read(items, said.judgements, inner)

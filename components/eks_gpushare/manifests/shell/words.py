@@ -77,6 +77,14 @@ class Heredoc(NamedTuple):
     """Whether the shell leaves `$` in it alone."""
 
 
+class Arm(NamedTuple):
+    """One of the ways that an `if` or a `case` has."""
+
+    choice: Position
+    """Where that begins."""
+    number: int
+
+
 @dataclass(slots=True)
 class Command:
     """One simple command."""
@@ -89,6 +97,8 @@ class Command:
     """Whether the text adds to that file, whose name it may not tell, afterwards."""
     is_piped: bool = False
     """Whether its output goes to the command after it."""
+    arms: tuple[Arm, ...] = ()
+    """Those that it is within, from the outermost."""
 
 
 def known(text: str) -> Maybe[str]:
@@ -155,6 +165,7 @@ class _Scanner:
         self._column = column
         self._command = Command()
         self._waiting: list[tuple[Command, str, bool, bool]] = []
+        self._arms: list[Arm] = []
 
     def run(self) -> Iterator[Command]:
         """The commands, those of a line once what follows the line is read."""
@@ -176,6 +187,8 @@ class _Scanner:
             elif char in ";&|()":
                 is_pipe = char == "|" != self._text[self._at + 1 : self._at + 2]
                 self._command.is_piped = is_pipe
+                if self._text.startswith(";;", self._at):
+                    self._next_arm()
                 self._skip(1)  # of two of them the second ends a command without words
                 line.append(self._finish())
             elif not self._redirection():
@@ -186,8 +199,25 @@ class _Scanner:
 
     def _finish(self) -> Command:
         done, self._command = self._command, Command()
+        self._place(done)
         _take_assignments(done, self._variables)
         return done
+
+    def _place(self, command: Command) -> None:
+        """Say which arms a command is within, and go by the words that begin and end these."""
+        first = command.words[0].text if command.words else ""
+        if first in {"if", "case"}:
+            self._arms.append(Arm(command.words[0].position, 0))
+        elif first in {"elif", "else"}:
+            self._next_arm()
+        elif first in {"fi", "esac"} and self._arms:
+            self._arms.pop()
+        command.arms = tuple(self._arms)
+
+    def _next_arm(self) -> None:
+        if self._arms:
+            arm = self._arms.pop()
+            self._arms.append(arm._replace(number=arm.number + 1))
 
     def _skip(self, count: int) -> None:
         last = self._text.rfind("\n", self._at, self._at + count)
