@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from linted import said
 
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.files import GivenFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PARTS = """\
 apiVersion: v1
@@ -111,6 +116,37 @@ def test_a_copy_of_a_chart_has_values_that_its_own_templates_read(
     assert said(files) == codes
 
 
+def test_what_templates_have_in_common_may_read_more(tmp_path: Path) -> None:
+    """It is no manifest, and so not among the files."""
+    helper = tmp_path / "dcgm-exporter" / "templates" / "_helpers.tpl"
+    helper.parent.mkdir(parents=True)
+    files = {
+        f"{tmp_path}/dcgm-exporter/Chart.yaml": CHART,
+        f"{tmp_path}/dcgm-exporter/values.yaml": "kubeletPath: /k\narguments: []\nown: []\n",
+    }
+    assert said(files) == ["GPU1034"]
+
+    helper.write_text('{{ define "a" }}{{ .Values.own }}{{ end }}\n', encoding="utf-8")
+    assert said(files) == []
+
+
+def test_a_copy_that_somebody_changed_is_one_below_another_chart_too() -> None:
+    def of(template: str) -> list[str]:
+        return said(
+            {
+                "a/Chart.yaml": AROUND.replace(
+                    "gpu-operator, version: 26.3.3", "dcgm-exporter, version: 4.8.2"
+                ),
+                "a/values.yaml": "dcgm-exporter: {kubeletPath: /k, own: {a: 1}}\n",
+                "a/charts/dcgm-exporter/Chart.yaml": CHART.replace("3.4.0", "4.8.2"),
+                "a/charts/dcgm-exporter/templates/a.yaml": f"{{{{ .Values.{template} }}}}\n",
+            }
+        )
+
+    assert of("arguments") == ["GPU1034"]
+    assert of("own") == []
+
+
 AROUND = """\
 apiVersion: v2
 name: example
@@ -210,6 +246,9 @@ def test_a_chart_with_a_value_of_its_own_name_is_no_chart_around_another() -> No
     assert said({"a/Chart.yaml": chart, "a/values.yaml": OLLAMA}) == []
     wrong = OLLAMA.replace("ollama: {gpu", "ollama: {ollama: {gpu").replace("}}", "}}}", 1)
     assert said({"a/Chart.yaml": chart, "a/values.yaml": wrong}) == ["GPU1034"]
+    # What is off by default is off.
+    off = wrong.replace("enabled: true", "enabled: false")
+    assert said({"a/Chart.yaml": chart, "a/values.yaml": off}) == []
 
 
 OLLAMA = "ollama: {replicaCount: 0, ollama: {gpu: {enabled: true}}}\n"

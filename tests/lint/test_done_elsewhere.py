@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from linted import found, said
+from linted import every, found, said
 
 GROUPS = """\
 module "eks" {
@@ -149,6 +149,26 @@ def test_an_exporter_that_nobody_is_said_to_read_need_know_no_shares(
     exporter: str, wrong: bool
 ) -> None:
     assert bool(fixes(exporter)) is wrong
+
+
+def test_an_exporter_of_which_room_alone_is_written_is_a_note_where_nobody_collects() -> None:
+    room = "{resources: {limits: {memory: 1Gi}}, initContainer: {resources: {}}}"
+    text = OPERATOR.replace("EXPORTER", room).replace("RENAMED", "false")
+    monitor = """\
+---
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: {name: gpus, namespace: gpu-operator}
+spec: {selector: {matchLabels: {app: nvidia-dcgm-exporter}}, endpoints: [{port: gpu-metrics}]}
+"""
+    stack = "helm install prometheus prometheus-community/kube-prometheus-stack -n monitoring\n"
+
+    def severities(*more: tuple[str, str]) -> set[str]:
+        given = every([("a.yaml", text), *more])
+        return {each.severity for each in given if each.code == "GPU1245"}
+
+    assert severities() == {"info"}
+    assert severities(("b.yaml", monitor)) == severities(("b.sh", stack)) == {"warning"}
 
 
 def test_an_exporter_that_knows_no_names_is_told_of_once() -> None:

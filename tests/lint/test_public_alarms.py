@@ -61,6 +61,16 @@ def test_a_node_config_that_a_script_writes_ends_where_it_says() -> None:
     assert said(node__yaml=user_data(WRITES.replace("flags: [", "flag: ["))) == ["GPU1086"]
 
 
+def test_a_node_config_of_hybrid_nodes_is_for_another_nodeadm() -> None:
+    hybrid = WRITES.replace("  kubelet:\n", "  hybrid: {ssm: {activationId: a}}\n  kubelet:\n")
+
+    assert said(node__yaml=user_data(hybrid)) == []
+    assert said(node__yaml=user_data(hybrid.replace("flags: [", "others: ["))) == []
+    # A kubelet has its flags in a list there too.
+    flat = hybrid.replace("[--node-labels=team=ml]", "--node-labels=team=ml")
+    assert said(node__yaml=user_data(flat)) == ["GPU1086"]
+
+
 DEPLOYMENT = """\
 resource "kubernetes_deployment" "server" {
   metadata { name = "server" }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lint_corpus import found_in
+from linted import said as said_together
 from started_scenes import (
     CHART,
     CLAIM,
@@ -234,6 +235,35 @@ def test_a_plugin_is_run_by_the_runtime_that_pods_name() -> None:
     assert "GPU1389" not in said(a__yaml=other + plugin.replace("SPEC", "priorityClassName: a"))
     assert "GPU1389" in said(a__yaml=user, b__yaml=CHART.replace("VALUES", "gfd: {enabled: true}"))
     assert "GPU1389" not in said(a__yaml=user, b__yaml=CHART.replace("VALUES", NAMED))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_told"),
+    [
+        ("setup.sh", "nvidia-ctk runtime configure --runtime=containerd --set-as-default\n", False),
+        ("setup.sh", "nvidia-ctk runtime configure --nvidia-set-as-default\n", False),
+        ("setup.sh", "nvidia-ctk runtime configure --runtime=containerd\n", True),
+        (
+            "setup.sh",
+            'sed -i \'s/default_runtime_name = "runc"/default_runtime_name = "nvidia"/\'',
+            False,
+        ),
+        ("setup.sh", "grep default_runtime_name /etc/containerd/config.toml\n", True),
+        ("daemon.json", '{"default-runtime": "nvidia", "runtimes": {}}', False),
+        ("config.yaml", "default-runtime: nvidia\n", False),
+        ("install.sh", "k3s server --default-runtime nvidia\n", False),
+        ("install.sh", "k3s server --default-runtime runc\n", True),
+    ],
+)
+def test_a_runtime_that_some_script_makes_the_default_need_not_be_named(
+    name: str, text: str, *, is_told: bool
+) -> None:
+    user = RUNTIME + pod(SHELL, image="own:1", spec=NAMED)
+    plugin = PLUGIN.replace("          env: [{name: NVIDIA_DRIVER_ROOT, value: ROOT}]\n", "")
+    pods = user + plugin.replace("SPEC", "priorityClassName: a")
+    codes = said_together({"apps/a.yaml": pods, f"nodes/{name}": text})
+
+    assert ("GPU1389" in codes) is is_told
 
 
 def test_pods_name_the_runtime_that_the_plugin_names() -> None:

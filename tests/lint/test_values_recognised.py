@@ -149,3 +149,17 @@ def test_a_file_called_after_a_plugin_of_other_devices_is_not_of_nvidias(
     assert charts(document({"tolerations": [{"key": "nvidia.com/gpu"}]}, file)) == (
         [chart] if chart else []
     )
+
+
+@pytest.mark.parametrize(
+    ("file", "chart"),
+    [
+        ("values-schema.yaml", None),
+        ("chart/values.schema.json", None),
+        ("values_schema.yml", None),
+        ("values-schematic.yaml", OPERATOR),
+        ("schema.yaml", OPERATOR),
+    ],
+)
+def test_what_a_schema_is_made_of_is_no_file_of_values(file: str, chart: str | None) -> None:
+    assert charts(document({"migManager": {}, "driver": {}}, file)) == ([chart] if chart else [])

@@ -13,9 +13,10 @@ from eks_gpushare.findings.silenced import today
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.against import judge_against
+from eks_gpushare.lint.builds import in_all_builds
 from eks_gpushare.lint.dumps import without_what_controllers_made
 from eks_gpushare.lint.file_in_reading import FileInReading, edits_of, kind_of
-from eks_gpushare.lint.judging import Scoped, in_all_builds
+from eks_gpushare.lint.judging import Scoped
 from eks_gpushare.lint.layouts import laid_out
 from eks_gpushare.lint.left_out import left_out
 from eks_gpushare.lint.named_folders import Spaces
@@ -48,6 +49,7 @@ from eks_gpushare.lint.unread import (
 from eks_gpushare.lint.value_files import missing_values
 from eks_gpushare.lint.variants import is_loose, values_to_come
 from eks_gpushare.lint.written import written_in
+from eks_gpushare.manifests.charts import chart_named
 from eks_gpushare.manifests.checks.charts.chart_values import values_of_files
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.kustomize import Kustomizations
@@ -244,8 +246,7 @@ class Reading:
         if not depth:
             name = posixpath.normpath(file.name)
             if (chart := self.charts.get(name)) is not None and not self._is_of_ones_own(file):
-                values = ValuesOf(chart)
-                return values if values.matches(document) else None
+                return values if (values := ValuesOf(chart)).matches(document) else None
             above = chart_above(self.subcharts, name) or posixpath.dirname(name)
             reader = SubchartValuesReader(self.subcharts.get(above, ()))
             if reader.matches(document):
@@ -263,9 +264,9 @@ class Reading:
     def _brings_charts(self, file: FileInReading) -> bool:
         """Whether charts lie within the one that it is values of, which Helm takes unnamed too."""
         within = f"{posixpath.dirname(posixpath.normpath(file.name))}/charts/"
-        return any(
-            each.startswith(within) for each in (*self.charts_of_ones_own, *self.chart_versions)
-        )
+        changed = {e for e in self.charts_of_ones_own if chart_named(posixpath.basename(e))}
+        every = (self.charts_of_ones_own | self.chart_versions.keys()) - changed
+        return any(each.startswith(within) for each in every)
 
     def _take(self, file: FileInReading, read: Read, depth: int) -> None:
         self.items += read.items

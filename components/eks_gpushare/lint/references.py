@@ -40,6 +40,7 @@ from eks_gpushare.lint.told_names import (
     names_of,
 )
 from eks_gpushare.lint.told_texts import (
+    BY_DEFAULT,
     OLD_OPENSHIFT,
     OLD_WORKLOADS,
     RUNTIME,
@@ -57,6 +58,7 @@ from eks_gpushare.manifests.rules.karpenter_versions import REMOVED_VERSION
 from eks_gpushare.manifests.rules.kubernetes import DEVICES_BY_HAND, OLD_API
 from eks_gpushare.manifests.rules.room_of_pools import NO_TYPE_HAS_IT
 from eks_gpushare.manifests.rules.scaling import NO_SPARE_GPU
+from eks_gpushare.manifests.rules.starting import OTHER_RUNTIME
 from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
@@ -184,6 +186,8 @@ class Naming:
         ):
             # A configuration may be for nodes that these pods do not get: neither is certain.
             return (SHARED, GPU) in self.having
+        if judgement.rule is OTHER_RUNTIME:
+            return BY_DEFAULT in self.having
         needed = _NEEDED.get(judgement.rule)
         return needed is not None and needed in self.having and file in self.named.get(needed, ())
 

@@ -43,6 +43,13 @@ RUNTIME: Final = ("runtime", "nvidia")
 
 Where some pods name its class, they would not have to if it did.
 """
+BY_DEFAULT: Final = ("runtime by default", "nvidia")
+"""That a script or a configuration of nodes makes NVIDIA's runtime that of all pods."""
+_BY_DEFAULT: Final = re.compile(
+    r"\bdefault_runtime_name\b[^\n]*\bnvidia\b|--(?:nvidia-)?set-as-default\b"
+    r"|\bdefault-runtime\b[\"']?[ \t]*[:= ][ \t]*[\"']?nvidia\b"
+)
+"""Of containerd, of nvidia-ctk, and of Docker and k3s."""
 _CLASS: Final = re.compile(
     r"^[ \t]*(?:-[ \t]+)?[\"']?runtimeClassName[\"']?[ \t]*:[ \t]*[\"']?nvidia", re.MULTILINE
 )
@@ -66,6 +73,8 @@ def given_in(text: str) -> Iterator[tuple[str, str]]:
         yield OLD_OPENSHIFT
     if "runtimeClassName" in text and _CLASS.search(text):
         yield RUNTIME
+    if "default" in text and _BY_DEFAULT.search(text):
+        yield BY_DEFAULT
     for version in _karpenters(text):
         yield KARPENTER, version
         yield SERVED

@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -19,6 +20,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.manifests.charts import chart_named, release, within_values
 from eks_gpushare.manifests.document import Read
+from eks_gpushare.manifests.files import read_file
 from eks_gpushare.manifests.folders import folders_above
 from eks_gpushare.manifests.texts import read_texts
 
@@ -38,6 +40,7 @@ _OF_VALUES: Final = re.compile(r"values[-_.A-Za-z0-9]*\.ya?ml")
 _OF_YAML: Final = (".yaml", ".yml")
 _OF_HELM: Final = frozenset(("templates", "charts", "crds"))
 """Folders of a chart in which no values for it lie."""
+_SHARED: Final = "templates/_helpers.tpl"
 _SEVERAL: Final = 2
 _VALUE: Final = re.compile(r"\.Values\.([A-Za-z0-9_]+)")
 _EXACT: Final = "0123456789v"
@@ -79,16 +82,24 @@ class Subchart(NamedTuple):
         return {key: each for key, each in values.items() if key not in switches}
 
 
-def subcharts(files: Iterable[GivenFile]) -> dict[str, tuple[Subchart, ...]]:
-    """The subcharts of each chart among some files, by its folder."""
+def subcharts(
+    files: Iterable[GivenFile], own: Container[str] = frozenset()
+) -> dict[str, tuple[Subchart, ...]]:
+    """The subcharts of each chart among some files, by its folder.
+
+    Args:
+        files: The files.
+        own: Folders of charts that are somebody's own, whatever they are called.
+    """
     files = list(files)
     found: dict[str, tuple[Subchart, ...]] = {}
     for file in files:
         if posixpath.basename(file.name) not in _NAMES:
             continue
         for document in read_texts(file.text, file.name).documents:
-            listed = tuple(_listed(document))
             folder = posixpath.dirname(posixpath.normpath(file.name))
+            every = _listed(document)
+            listed = tuple(each for each in every if f"{folder}/charts/{each.chart}" not in own)
             found[folder] = (*found.get(folder, ()), *listed)
     found = {folder: listed for folder, listed in found.items() if listed}
     own, others = _values_of(files, found)
@@ -205,8 +216,10 @@ def _read_by_templates(
     files: Iterable[GivenFile], charts: Collection[str]
 ) -> dict[str, frozenset[str]]:
     """The first keys of the values that templates of charts read, by the chart's folder."""
+    # What they have in common is no manifest, and so not among the files.
+    shared = [read_file(path) for each in charts if Path(path := f"{each}/{_SHARED}").is_file()]
     found: dict[str, frozenset[str]] = {}
-    for file in files:
+    for file in (*files, *shared):
         folder, is_template, _ = posixpath.normpath(file.name).partition("/templates/")
         if is_template and folder in charts:
             found[folder] = found.get(folder, frozenset()) | set(_VALUE.findall(file.text))

@@ -38,6 +38,11 @@ _KEYS: Final[Mapping[FieldPath, tuple[str, ...]]] = {
 """Of v1alpha1: `nodeadm/api/v1alpha1/nodeconfig_types.go` of awslabs/amazon-eks-ami, which
 `bridge/decode.go` there reads without strictness (November 2026)."""
 
+_HYBRID: Final = "hybrid"
+"""The field by which a NodeConfig is for another nodeadm, that of machines outside of AWS, whose
+fields are not those: https://docs.aws.amazon.com/eks/latest/userguide/hybrid-nodes-nodeadm.html
+(November 2026)."""
+
 
 def config_problems(value: Any, source: Source) -> Iterator[Judgement]:
     """What is wrong with it.
@@ -51,9 +56,10 @@ def config_problems(value: Any, source: Source) -> Iterator[Judgement]:
         message = f"nodeadm has no {version}: it stops at this NodeConfig."
         yield Problem(BAD_NODE_CONFIG, source, ("apiVersion",), message, f"Write {_VERSION}.")
         return
+    is_hybrid = _HYBRID in mapping(at(value, "spec"))
     for place, known in _KEYS.items():
         for key in mapping(at(value, *place)):
-            if key in known:
+            if key in known or is_hybrid:
                 continue
             meant = similar(key, known)
             where = ".".join(map(str, place)) or "a NodeConfig"

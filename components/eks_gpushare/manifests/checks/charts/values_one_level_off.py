@@ -79,6 +79,8 @@ def one_level_off(inventory: Inventory) -> Iterator[Judgement]:
             given = at(release.values, *wrong)
             if not isinstance(given, dict) or not given or not set(given) <= OF_GPU:
                 continue
+            if given.get("enabled") is False:
+                continue  # as it is by default
             if at(release.values, *right) is None:
                 yield Problem(
                     UNKNOWN_VALUE,

@@ -12,7 +12,7 @@ from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, chart_of
 from eks_gpushare.catalog.chart_releases import is_before
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.daemons import daemons
-from eks_gpushare.inventory.items import Release, Workload
+from eks_gpushare.inventory.items import RULES, SCALERS, Pointer, Release, Workload
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import Problem
@@ -21,13 +21,14 @@ from eks_gpushare.inventory.shared_names import sharings
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.charts import OF_METRICS
 from eks_gpushare.manifests.rules.exporters import EXPORTS_NO_PODS, LITTLE_MEMORY, SEES_NO_SHARES
 from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.finding import FieldPath, Severity
     from eks_gpushare.inventory.daemons import Daemon
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
@@ -52,6 +53,8 @@ https://github.com/aws-observability/helm-charts/pull/66, read 2026-11-30.
 _MORE_SINCE: Final = (3, 6, 0)
 _BROUGHT_SINCE: Final = "24.9.0"
 """The GPU Operator that first brought such a one."""
+_COLLECTS: Final = ("ServiceMonitor", "PodMonitor", "ScrapeConfig", "Prometheus", RULES, *SCALERS)
+"""Kinds of what takes metrics or goes by them."""
 _ON: Final = ("true", "1", "t")
 _OFF: Final = ("false", "0", "f")
 
@@ -70,6 +73,8 @@ class _Exporter(NamedTuple):
     """Its image or chart, as far as it is written."""
     container: Any = None
     """Of one that is written out."""
+    has_readers: bool = True
+    """Whether somebody says what it is to tell: the operator's has no monitor unless it is told."""
 
 
 @edge(SEES_NO_SHARES, EXPORTS_NO_PODS, LITTLE_MEMORY)
@@ -77,6 +82,7 @@ def exporters(inventory: Inventory) -> Iterator[Judgement]:
     """Each against what the device plugins of its cluster share."""
     for cluster in inventory.clusters():
         shared = [each for each in sharings(inventory, cluster) if each.config.sharing != "none"]
+        collected = _is_collected(inventory, cluster)
         for daemon in daemons(inventory, cluster):
             if daemon.role != "exporter" or daemon.is_on is None:
                 continue
@@ -87,7 +93,8 @@ def exporters(inventory: Inventory) -> Iterator[Judgement]:
                 yield from _memory(exporter)
                 if shared and len(shared) == len(sharings(inventory, cluster)):
                     renamed = all(each.config.renamed for each in shared)
-                    yield from _shares(exporter, renamed=renamed)
+                    known = collected or exporter.has_readers
+                    yield from _shares(exporter, renamed=renamed, collected=known)
 
 
 def _written(daemon: Daemon) -> Iterator[_Exporter]:
@@ -122,6 +129,7 @@ def _written(daemon: Daemon) -> Iterator[_Exporter]:
             at(item.values, *limit),
             value_place(item, limit),
             at(given, "version") if above else at(given, "image", "tag") or item.version,
+            has_readers=not above or not _has_room_alone(given),
         )
 
 
@@ -131,17 +139,30 @@ def _is_for_nobody(given: Any) -> bool:
     return is_off and {key for key, _ in pairs(given)} <= {"enabled", "serviceMonitor"}
 
 
+def _has_room_alone(given: Any) -> bool:
+    """Whether all that is written of an operand is how much its pods have, and not what for."""
+    return {key for key, _ in pairs(given)} <= {"resources", "initContainer"}
+
+
 def _variables(exporter: _Exporter) -> dict[str, str]:
     return {
         str(text(at(each, "name"))): str(text(at(each, "value"))) for each in items(exporter.env)
     }
 
 
-def _shares(exporter: _Exporter, *, renamed: bool) -> Iterator[Problem]:
+def _is_collected(inventory: Inventory, cluster: str) -> bool:
+    """Whether something there takes metrics, or goes by them."""
+    installed = any(each.chart in OF_METRICS for each in inventory.of(Release, cluster))
+    return installed or any(each.kind in _COLLECTS for each in inventory.of(Pointer, cluster))
+
+
+def _shares(exporter: _Exporter, *, renamed: bool, collected: bool) -> Iterator[Problem]:
+    """What it is not told; a note where nobody asks it."""
     variables = _variables(exporter)
     name = GPU + SHARED_SUFFIX
     if at(exporter.container, "envFrom") or variables.get(_PODS, "").lower() in _OFF:
         return
+    severity: Severity | None = None if collected else "info"
     is_told = variables.get(_SHARES, "").lower() in _ON
     release = _RELEASE.match(str(text(exporter.release)))
     old = release is not None and tuple(map(int, release.groups())) < _KNOWN_SINCE
@@ -156,6 +177,7 @@ def _shares(exporter: _Exporter, *, renamed: bool) -> Iterator[Problem]:
             f"Pods ask for {name}, and {exporter.daemon.title} has not been told of that name.",
             f"Add {_NAMES} with the value {name}{more} to `{exporter.setting}`"
             f"{later if more else ''}.",
+            severity,
         )
     elif not is_told:
         yield Problem(
@@ -165,6 +187,7 @@ def _shares(exporter: _Exporter, *, renamed: bool) -> Iterator[Problem]:
             f"Pods share GPUs, and {exporter.daemon.title} gives what it knows of a GPU to one of "
             "them.",
             f'Add {_SHARES} with the value "true" to `{exporter.setting}`{later}.',
+            severity,
         )
 
 
