@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
+from _pytest.mark import ParameterSet
 from _pytest.runner import runtestprotocol
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
@@ -103,22 +104,31 @@ def pytest_sessionfinish() -> None:
 def sampled(values: Sequence[object], every: int) -> list[Any]:
     """Values as parameters of a test, of which a change is tried with one of so many.
 
-    The others are tried at night. A row in CONTRIBUTING.md says so of each file that does this.
+    The others are tried at night; for a change they are no tests at all, since to collect one that
+    is left out costs each process as much as one that is run. A row in CONTRIBUTING.md says so of
+    each file that does this.
     """
+    if not os.environ.get(AT_LENGTH):
+        return list(values[::every])
+    return [each if number % every == 0 else _later(each) for number, each in enumerate(values)]
+
+
+def _later(value: object) -> ParameterSet:
     later = pytest.mark.at_length
-    return [
-        value
-        if number % every == 0
-        else pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=later)
-        for number, value in enumerate(values)
-    ]
+    if isinstance(value, ParameterSet):
+        return value._replace(marks=(*value.marks, later))
+    # Values of several parameters are a plain tuple; one with names is a value of its own.
+    return pytest.param(*(value if type(value) is tuple else (value,)), marks=later)
 
 
 PAGES = (
     *("tests/lint/test_corpus.", "tests/lint/test_lint_examples.", "tests/lint/test_public_rep"),
     *("tests/unit/test_generated_docs.", "tests/unit/test_links."),
+    "tests/unit/test_finding_examples.",
 )
-"""What looks at the same pages, and at what lint finds of the same files."""
+"""What looks at the same pages, and at what is found of the same examples."""
+MUTANTS = ("tests/mutants/test_stack_mutants.", "tests/policies/test_policy_ways.")
+STACKS = ("tests/components/test_stack_goldens.", "tests/components/test_stack_registrations.")
 TOGETHER = {
     "tests/lab/walkthroughs/test_walkthrough_mig": "changes of nodes",
     "tests/lab/walkthroughs/test_walkthrough_live_changes": "changes of nodes",
@@ -126,6 +136,8 @@ TOGETHER = {
     "tests/lab/": "lab",
     "tests/aws/": "account",
     **dict.fromkeys(PAGES, "pages"),
+    **dict.fromkeys(MUTANTS, "broken stacks"),
+    **dict.fromkeys(STACKS, "registrations"),
     **dict.fromkeys(("tests/unit/test_house_rules.", "tests/unit/test_import_graph."), "sources"),
 }
 """Whose tests share a control plane, an account or what took seconds to make: one process has all
@@ -135,7 +147,8 @@ BEGUN_WITH = ("changes of nodes", "walkthroughs")
 have ended; all else of the lab comes in its turn, so that some process always has work."""
 
 
-def _together(nodeid: str) -> str | None:
+def together(nodeid: str) -> str | None:
+    """What a test is run with, in one process; None of what goes with its file alone."""
     return next((name for start, name in TOGETHER.items() if nodeid.startswith(start)), None)
 
 
@@ -145,7 +158,7 @@ def pytest_report_header() -> str:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is tried at night: to skip a test costs as much as running a small one."""
-    items.sort(key=lambda item: _together(item.nodeid) not in BEGUN_WITH)
+    items.sort(key=lambda item: together(item.nodeid) not in BEGUN_WITH)
     if not os.environ.get(AT_LENGTH):
         later = {item for item in items if item.get_closest_marker("at_length")}
         items[:] = [item for item in items if item not in later]
@@ -156,7 +169,7 @@ class _Scheduling(LoadFileScheduling):  # type: ignore[misc]  # xdist has no typ
     """Whole files, or whole folders, go to one process."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return _together(nodeid) or str(super()._split_scope(nodeid))
+        return together(nodeid) or str(super()._split_scope(nodeid))
 
     # What xdist does in these two grows with the square of the tests: it looks for each of them in
     # the list of all, and counts all that a process was given whenever one has ended.
@@ -194,6 +207,8 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         return None
     for report in runtestprotocol(item, log=False, nextitem=nextitem):
         if report.when == "call" or not report.passed:
+            if report.passed:
+                report.keywords = {}  # asked by nobody, and half of what is told
             item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True

@@ -7,18 +7,20 @@ import os
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import urllib3
+from tests.conftest import together
 
 from eks_gpushare_lab.binaries import build
 from eks_gpushare_lab.control_plane.control_plane import ControlPlane
 from eks_gpushare_lab.errors import NoGoError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from eks_gpushare_lab.binaries.build import Programs
     from eks_gpushare_lab.control_plane.state import Lab
@@ -44,22 +46,81 @@ def lab_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-@pytest.fixture(scope="package")
-def control_plane(
-    programs: Programs, lab_home: Path, request: pytest.FixtureRequest
-) -> Iterator[ControlPlane]:
-    """The control plane that tests share. Each makes a namespace of its own in it.
+class Shared:
+    """A control plane that tests share, from the first that asks for it to the last.
 
-    It ends after the last of them, and not with the session: it works while nobody asks it.
+    It ends before the session does: it works while nobody asks it.
     """
+
+    def __init__(self) -> None:
+        self.up: ControlPlane | None = None
+
+    def started(self) -> ControlPlane:
+        """It, which is begun now if it is not there."""
+        if self.up is None:
+            up = ControlPlane()
+            up.start()
+            self.up = up
+        return self.up
+
+    def end(self) -> None:
+        """End it. Who asks for it afterwards gets a new one."""
+        up, self.up = self.up, None
+        if up is not None:
+            up.stop()
+
+
+SHARED = {"control_plane": Shared(), "empty_lab": Shared()}
+"""By the fixture that hands it out."""
+
+
+@cache
+def _last(session: pytest.Session, fixture: str, group: str | None) -> pytest.Item | None:
+    """The test after which nobody asks for a fixture, of those that one process has in a row.
+
+    It is the last of its file: what is made once for a file may clean up in the control plane.
+    """
+    asking = (
+        item.path
+        for item in reversed(session.items)
+        if together(item.nodeid) == group and fixture in getattr(item, "fixturenames", ())
+    )
+    file = next(asking, None)
+    return next((item for item in reversed(session.items) if item.path == file), None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """End what no further test asks for. No scope of fixtures does: these folders are no packages.
+
+    It would go on working until all else is tried.
+    """
+    yield
+    for fixture, shared in SHARED.items():
+        if shared.up and item is _last(item.session, fixture, together(item.nodeid)):
+            shared.end()
+
+
+@pytest.fixture(scope="session")
+def shared(programs: Programs, lab_home: Path) -> Iterator[Mapping[str, Shared]]:
+    """The control planes that tests share, none of which outlives the session."""
     assert programs.paths
     assert lab_home.is_dir()
-    with ControlPlane() as up:
-        # Told and not asserted: times on shared machines say nothing about the code.
-        reporter = request.config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is not None:
-            reporter.write_line(f"control plane ready after {up.lab.ready_seconds:.1f} s")
-        yield up
+    yield SHARED
+    for each in SHARED.values():
+        each.end()
+
+
+@pytest.fixture(scope="module")
+def control_plane(shared: Mapping[str, Shared], request: pytest.FixtureRequest) -> ControlPlane:
+    """The control plane that tests share. Each makes a namespace of its own in it."""
+    is_new = shared["control_plane"].up is None
+    up = shared["control_plane"].started()
+    # Told and not asserted: times on shared machines say nothing about the code.
+    reporter = request.config.pluginmanager.get_plugin("terminalreporter")
+    if is_new and reporter is not None:
+        reporter.write_line(f"control plane ready after {up.lab.ready_seconds:.1f} s")
+    return up
 
 
 class Client:
@@ -94,7 +155,7 @@ class Client:
         return {**document, "_code": answer.status}
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def call(control_plane: ControlPlane) -> Client:
     return Client(control_plane.lab)
 

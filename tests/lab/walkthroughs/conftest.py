@@ -12,17 +12,17 @@ import pytest
 
 from eks_gpushare.program.preview import locate, preview
 from eks_gpushare_lab.client import Client
-from eks_gpushare_lab.control_plane.control_plane import ControlPlane
 from eks_gpushare_lab.install import manifests
 from eks_gpushare_lab.install.desired_cluster import desired_cluster
 from eks_gpushare_lab.reporting.report import report_of
 from eks_gpushare_lab.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
-    from eks_gpushare_lab.binaries.build import Programs
+    from tests.lab.conftest import Shared
+
     from eks_gpushare_lab.control_plane.state import Lab
     from eks_gpushare_lab.install.desired_cluster import DesiredCluster
 
@@ -141,13 +141,10 @@ def desired() -> Callable[[str], DesiredCluster]:
     return cluster_of
 
 
-@pytest.fixture(scope="package")
-def empty_lab(programs: Programs, lab_home: Path) -> Iterator[Lab]:
+@pytest.fixture(scope="module")
+def empty_lab(shared: Mapping[str, Shared]) -> Lab:
     """A control plane that only these tests use."""
-    assert programs.paths
-    assert lab_home.is_dir()
-    with ControlPlane() as up:
-        yield up.lab
+    return shared["empty_lab"].started().lab
 
 
 @pytest.fixture
