@@ -67,12 +67,21 @@ def go() -> Path:
         pytest.skip(str(error))
 
 
+@pytest.fixture(scope="session")
+def caches_of_go(go: Path) -> dict[str, str]:
+    """Variables that say where Go keeps what it has loaded and built, asked once."""
+    names = ("GOCACHE", "GOMODCACHE")
+    told = subprocess.run([go, "env", *names], capture_output=True, text=True, check=True)
+    return dict(zip(names, told.stdout.splitlines(), strict=True))
+
+
 @pytest.fixture
-def cache(go: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(
+    go: Path, caches_of_go: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
     """An empty cache of the lab's own; Go keeps its caches."""
-    for name in ("GOCACHE", "GOMODCACHE"):
-        found = subprocess.run([go, "env", name], capture_output=True, text=True, check=True)
-        monkeypatch.setenv(name, found.stdout.strip())
+    for name, folder in caches_of_go.items():
+        monkeypatch.setenv(name, folder)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", f"{go.parent}{os.pathsep}{os.environ['PATH']}")
     return folders.cache_folder()

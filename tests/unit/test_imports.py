@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 STACK = Path(__file__).parents[2] / "stacks" / "Pulumi.time-slicing.yaml"
 MANIFEST = Path(__file__).parents[2] / "examples" / "lint" / "GPU1020" / "bad.yaml"
 HEAVY = re.compile(r"(pulumi\w*|grpc|rich|google)(\.|$)")
 PROGRAM = """
-import sys
-sys.argv = ["eks-gpushare", *sys.argv[1:]]
-from eks_gpushare.cli import main
-main()
-print("\\n".join(["", "MODULES", *sorted(sys.modules)]))
+import json, sys
+loaded = {}
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["eks-gpushare", *words]
+    from eks_gpushare.cli import main
+    main()
+    loaded[" ".join(words)] = sorted(sys.modules)
+print("\\nMODULES", json.dumps(loaded))
 """
 PREVIEW = """
 import sys
@@ -27,20 +29,22 @@ print("\\n".join(sorted(sys.modules)))
 """
 
 
-def loaded(*words: str) -> set[str]:
+def loaded(*commands: list[str]) -> dict[str, set[str]]:
+    """What a process has loaded after each of these commands, and after those before it."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *words],
+        [sys.executable, "-c", PROGRAM, json.dumps(commands)],
         capture_output=True,
         text=True,
         timeout=60,
         check=True,
     )
-    return set(done.stdout.partition("\nMODULES\n")[2].splitlines())
+    told = json.loads(done.stdout.rpartition("\nMODULES ")[2])
+    return {words: set(names) for words, names in told.items()}
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_no_sdk_is_loaded() -> None:
+    """One process runs all: what none of them has loaded in the end, none has loaded alone."""
+    after = loaded(
         ["check", str(STACK)],
         ["check", "--json", str(STACK)],
         ["schema"],
@@ -60,10 +64,14 @@ def loaded(*words: str) -> set[str]:
         ["mig", "layouts", "p4d.24xlarge"],
         ["mig", "check", "p4d.24xlarge", "all-balanced"],
         [],
-    ],
-)
-def test_no_sdk_is_loaded_by(words: list[str]) -> None:
-    assert {name for name in loaded(*words) if HEAVY.match(name)} == set()
+    )
+
+    assert len(after) == 19
+    assert {words: sdks for words, names in after.items() if (sdks := heavy(names))} == {}
+
+
+def heavy(names: set[str]) -> set[str]:
+    return {name for name in names if HEAVY.match(name)}
 
 
 def test_a_python_program_needs_no_language_host() -> None:
@@ -80,9 +88,9 @@ def test_a_python_program_needs_no_language_host() -> None:
     assert not {name for name in names if "language_host" in name}
 
 
-@pytest.mark.parametrize("words", [["--help"], ["mig", "--help"]])
-def test_help_needs_no_model(words: list[str]) -> None:
-    assert {"pydantic", "yaml"} & loaded(*words) == set()
+def test_help_needs_no_model() -> None:
+    for names in loaded(["--help"], ["mig", "--help"]).values():
+        assert {"pydantic", "yaml"} & names == set()
 
 
 def test_the_pattern_finds_what_it_is_meant_to() -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +14,7 @@ from eks_gpushare.config.models import models
 from eks_gpushare.config.project import ENVIRONMENT_KEY
 from eks_gpushare.config.schema import environment_schema, field_descriptions, stack_file_schema
 from eks_gpushare.documents.helm import merge_values
+from eks_gpushare.stack_file.yaml import read
 
 if TYPE_CHECKING:
     from tests.conftest import Run
@@ -56,10 +54,9 @@ def test_what_the_examples_start_from_fits() -> None:
 
 @pytest.mark.parametrize("code", finding_examples.codes())
 def test_the_right_side_of_an_example_fits(code: str) -> None:
-    side = finding_examples.example(code).right
-    document = side.report.stack_file.document if side.report.stack_file else None
-    assert document is not None
+    document = read(finding_examples.example(code).right.stack_file, code)
 
+    assert document.readable
     assert SCHEMA.is_valid(document.value)
 
 
@@ -133,18 +130,12 @@ def test_every_block_is_described() -> None:
 
 
 @pytest.mark.parametrize("words", [[], ["--json"], ["--stack-file"], ["--stack-file", "--json"]])
-def test_the_command_prints_it(words: list[str]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "eks_gpushare", "schema", *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+def test_the_command_prints_it(words: list[str], run: Run) -> None:
+    ran = run("schema", *words)
     expected = stack_file_schema() if "--stack-file" in words else environment_schema()
 
-    assert json.loads(done.stdout) == expected
-    assert done.stderr == ""
+    assert ran.json == expected
+    assert (ran.code, ran.err) == (0, "")
 
 
 @pytest.mark.parametrize("file", STACKS, ids=lambda file: file.name)

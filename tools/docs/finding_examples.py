@@ -15,7 +15,7 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,7 @@ _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Side:
     """One half of an example."""
 
@@ -52,8 +52,20 @@ class Side:
     """As it stands in the file of the example: a fragment, or a whole stack file."""
     whole: bool
     """Whether it is a whole stack file."""
-    report: StackReport
-    """What is found in the stack file that it makes."""
+    stack_file: str
+    """The stack file that it makes."""
+    before: Side | None = None
+    """What is up when the edit is made; None where it is about no edit."""
+
+    @cached_property
+    def report(self) -> StackReport:
+        """What is found in that stack file, asked once: who reads an example may ask nothing."""
+        report = checked(self.stack_file)
+        old, new = self.before and self.before.report.environment, report.environment
+        if old and new:
+            edited = check_edit(old, new, (_region(self.before), _region(self.stack_file)))
+            report = report._replace(findings=(*report.findings, *edited))
+        return report
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +90,7 @@ def codes() -> list[str]:
 
 @cache
 def example(code: str) -> Example:
-    """The example of a code, both sides checked."""
+    """The example of a code."""
     text = (FOLDER / f"{code}.yaml").read_text(encoding="utf-8")
     data = _read(text)
     whole = any(removes(data[side]) for side in SIDES if side in data)
@@ -191,12 +203,7 @@ def _base() -> dict[str, Any]:
 def _side(given: Any, block: str, before: Side | None = None) -> Side:
     whole = isinstance(given, str)
     text = given if whole else stack_file_text(merge_values(base(), given))
-    report = checked(text)
-    old, new = before and before.report.environment, report.environment
-    if old and new:
-        edited = check_edit(old, new, (_region(before), _region(text)))
-        report = report._replace(findings=(*report.findings, *edited))
-    return Side(given if whole else block, whole, report)
+    return Side(given if whole else block, whole, text, before)
 
 
 def _region(side: Side | str | None) -> str | None:
