@@ -22,7 +22,7 @@ from aws_oracle.authorization import (
 )
 from aws_oracle.given import WRITTEN
 from aws_oracle.lifecycle import LIFECYCLES
-from aws_oracle.variants import NAMES, STACKS, often
+from aws_oracle.variants import CARRIED_OUT, NAMES, STACKS, often
 from conftest import boundary_in
 
 from eks_gpushare.program.fakes.types import ACCOUNT
@@ -106,7 +106,7 @@ def requests(
     return of
 
 
-@pytest.mark.parametrize("name", often(HELD, 3))
+@pytest.mark.parametrize("name", often(HELD, among=CARRIED_OUT))
 def test_every_call_of_a_stack_is_allowed(
     name: str,
     policy: Callable[[str], DeployPolicy],
@@ -116,7 +116,7 @@ def test_every_call_of_a_stack_is_allowed(
     assert refused(policy(name).statements, requests(name)) == []
 
 
-@pytest.mark.parametrize("name", often(HELD, 3))
+@pytest.mark.parametrize("name", often(HELD, among=CARRIED_OUT))
 def test_without_any_one_statement_a_call_is_refused(
     name: str,
     policy: Callable[[str], DeployPolicy],
@@ -139,7 +139,7 @@ def test_without_any_one_statement_a_call_is_refused(
     assert superfluous == []
 
 
-@pytest.mark.parametrize("name", often(HELD, 3))
+@pytest.mark.parametrize("name", often(HELD, among=CARRIED_OUT))
 def test_no_action_is_there_for_nothing(
     name: str,
     policy: Callable[[str], DeployPolicy],
@@ -158,7 +158,7 @@ def looked_up(recording: Recording) -> set[str]:
     return {action for grant in grants for action in grant.actions}
 
 
-@pytest.mark.parametrize("name", often(HELD, 3))
+@pytest.mark.parametrize("name", often(HELD, among=CARRIED_OUT))
 def test_a_resource_of_another_stack_is_out_of_reach(
     name: str,
     policy: Callable[[str], DeployPolicy],
@@ -216,7 +216,7 @@ def roles_of(requests: Iterable[Request]) -> set[str]:
     return {each.resource for each in requests if each.action == "iam:CreateRole"}
 
 
-@pytest.mark.parametrize("name", often(NAMES, 3))
+@pytest.mark.parametrize("name", often(NAMES, among=CARRIED_OUT))
 def test_a_deployer_cannot_make_a_role_mightier(
     name: str,
     policy: Callable[[str], DeployPolicy],
@@ -247,7 +247,7 @@ def test_a_deployer_cannot_make_a_role_mightier(
     assert {each.action for each in allowed} <= {*WRITES, "iam:CreateRole", MIGHT[-1]}
 
 
-@pytest.mark.parametrize("name", often(NAMES, 3))
+@pytest.mark.parametrize("name", often(NAMES, among=CARRIED_OUT))
 def test_with_a_boundary_no_role_is_made_or_written_without_it(
     name: str,
     record: Callable[..., Recording],
@@ -315,7 +315,7 @@ def test_what_another_account_shares_is_in_reach_and_nothing_beside_it(
     assert [each for each in beside if allows(policy(name).statements, each)] == []
 
 
-@pytest.mark.parametrize("name", often(HELD, 3))
+@pytest.mark.parametrize("name", often(HELD, among=CARRIED_OUT))
 def test_a_policy_fits_two_managed_ones(name: str, policy: Callable[[str], DeployPolicy]) -> None:
     found = policy(name)
     parts = found.split()

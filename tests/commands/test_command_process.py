@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.conftest import sampled
 
 ROOT = Path(__file__).parents[2]
 MODULE = (sys.executable, "-m", "eks_gpushare")
@@ -116,8 +117,8 @@ def test_an_interrupt_ends_with_130_and_one_word(program: Path) -> None:
     assert ended(process) == (130, "", "interrupted\n")
 
 
-@pytest.mark.parametrize("more", [("--json",), ()])
-def test_a_reader_that_has_gone_ends_it_as_a_signal_would(more: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("more", sampled([["--json"], []], 2))
+def test_a_reader_that_has_gone_ends_it_as_a_signal_would(more: list[str]) -> None:
     """As with `| head`: what is printed is more than the pipe holds.
 
     It is no success, since what was not read may have been a refusal, and nothing to complain of.

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.conftest import sampled
 
 from eks_gpushare.cli import main
 
@@ -49,7 +50,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("tried", TRIES)
+@pytest.mark.parametrize("tried", sampled([*TRIES], 2))
 def test_a_program_does_not_switch_the_pack_off(
     tried: str, program: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

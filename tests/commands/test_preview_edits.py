@@ -140,7 +140,7 @@ SIZES: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("before", "after", "effect", "says"), sampled(SIZES, 2))
+@pytest.mark.parametrize(("before", "after", "effect", "says"), sampled(SIZES, 4))
 def test_sizes(
     ask: Ask, before: dict[str, Any], after: dict[str, Any], effect: str, says: str
 ) -> None:
@@ -396,7 +396,7 @@ MINE = {
                 ("GPU812", "cluster.secretsKeyArn"),
             ),
         ],
-        2,
+        3,
     ),
 )
 def test_what_is_refused_of_a_cluster_that_is_up_is_an_error_and_nothing_else_happens(
@@ -557,7 +557,7 @@ def tenant(key: str) -> dict[str, Any]:
                 (CLUSTER, "refused", "EKS changes no role of a control plane"),
             ),
         ],
-        2,
+        3,
     ),
 )
 def test_what_goes_or_shuts_is_told(

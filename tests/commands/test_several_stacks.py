@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.conftest import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +66,7 @@ def test_each_stack_is_as_in_a_process_of_its_own(verb: str) -> None:
     assert together == [{"stack": name, **_in_a_process(verb, name)} for name in UNLIKE]
 
 
-@pytest.mark.parametrize("verb", ["preview", "policy"])
+@pytest.mark.parametrize("verb", sampled(["policy", "preview"], 2))
 def test_text_is_that_of_each_with_a_line_between(run: Run, verb: str) -> None:
     alone = [run(verb, name).out for name in UNLIKE]
 

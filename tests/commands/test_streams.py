@@ -148,7 +148,7 @@ def test_a_terminal_of_any_encoding_will_do(
         json.loads(out)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", sampled([*COMMANDS], 2))
 def test_output_that_nobody_can_have_is_neither_success_nor_a_finding(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -343,8 +343,17 @@ READERS = {
 }
 
 
-@pytest.mark.parametrize("words", READERS.values(), ids=READERS.keys())
-@pytest.mark.parametrize(("make", "why"), FILES.values(), ids=FILES.keys())
+@pytest.mark.parametrize(
+    ("words", "make", "why"),
+    sampled(
+        [
+            pytest.param(words, *made, id=f"{name} of a {kind}")
+            for kind, made in FILES.items()
+            for name, words in READERS.items()
+        ],
+        3,
+    ),
+)
 @pytest.mark.usefixtures("small")
 def test_what_is_no_file_is_refused_before_it_is_read(
     make: Callable[[Path], object],
@@ -378,8 +387,17 @@ CONTENTS = {
 }
 
 
-@pytest.mark.parametrize("words", READERS.values(), ids=READERS.keys())
-@pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS.keys())
+@pytest.mark.parametrize(
+    ("words", "content"),
+    sampled(
+        [
+            pytest.param(words, content, id=f"{name} of {what}")
+            for what, content in CONTENTS.items()
+            for name, words in READERS.items()
+        ],
+        3,
+    ),
+)
 @pytest.mark.usefixtures("small")
 def test_a_file_may_hold_anything(
     content: bytes, words: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -418,7 +436,9 @@ CONFIGS = {
 }
 
 
-@pytest.mark.parametrize("content", CONFIGS.values(), ids=CONFIGS.keys())
+@pytest.mark.parametrize(
+    "content", sampled([pytest.param(text, id=name) for name, text in CONFIGS.items()], 3)
+)
 def test_a_configuration_of_a_wrong_shape_is_refused(
     content: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -431,7 +451,7 @@ def test_a_configuration_of_a_wrong_shape_is_refused(
     assert err.startswith("eks-gpushare: ")
 
 
-@pytest.mark.parametrize("name", ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
+@pytest.mark.parametrize("name", sampled(["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"], 2))
 def test_standard_input_is_read_until_its_writer_closes_it(name: str) -> None:
     def piped(content: bytes) -> tuple[int, bytes]:
         done = subprocess.run(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pulumi
 import pytest
 import yaml
-from tests.components.conftest import ROOT
+from tests.components.conftest import ROOT, STACKS
 from tests.components.test_karpenter_pool_component import THEIRS
+from tests.conftest import sampled
 
 from eks_gpushare.lint.stack_side import read_stack
 from eks_gpushare.live.kinds import cluster_role
@@ -213,6 +214,7 @@ def test_wrong_arguments_are_refused(
     assert message in share_verifier(fails=True, **given).error
 
 
+@pytest.mark.parametrize("stack", sampled(STACKS, 4))
 def test_a_stack_is_told_to_what_looks_at_it(
     run_stack: Callable[..., Run], stack: str, tmp_path: Path
 ) -> None:

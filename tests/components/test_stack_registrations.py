@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.components.conftest import STACKS
+from tests.conftest import sampled
 
 from eks_gpushare.catalog.instances import gpu_instance_types
 from eks_gpushare.program.stack_config import read_stack_config
@@ -83,6 +85,7 @@ def test_names_are_public_state(
     golden(f"urns/{stack}.txt", "\n".join(run_stack(stack).urns) + "\n")
 
 
+@pytest.mark.parametrize("stack", sampled(STACKS, 4))
 def test_an_update_registers_the_same_resources_as_its_preview(
     stack: str, run_stack: Callable[..., Run]
 ) -> None:

@@ -125,7 +125,7 @@ def said(edit: ByHand) -> list[Consequence]:
     return said_of(edit.trial.stack, edit.trial.before, edit.trial.after) or []
 
 
-@pytest.mark.parametrize("name", sampled([*TOLD], 2))
+@pytest.mark.parametrize("name", sampled([*TOLD], 4))
 def test_what_was_silent_or_false_is_told(name: str) -> None:
     assert TOLD[name] in [each.message for each in said(EDITS[name])]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.sdk_internals
 
-MOST = int(os.environ.get("EKS_GPUSHARE_TEST_FACTS", "40"))
+MOST = int(os.environ.get("EKS_GPUSHARE_TEST_FACTS", "20"))
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.fact.title)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 # Names of cases are long, and each is tried many times: so many of all that there are.
 SEED = 1100
-MOST = int(os.environ.get("EKS_GPUSHARE_TEST_CHANGES", "5"))
+MOST = int(os.environ.get("EKS_GPUSHARE_TEST_CHANGES", "2"))
 JUNK: tuple[Any, ...] = (None, "", "x", 5, -1, 0.5, True, [], {}, [None], ["x"], {"x": []}, [[]])
 
 

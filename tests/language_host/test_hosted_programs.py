@@ -6,6 +6,7 @@ import runpy
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.conftest import sampled
 
 from eks_gpushare.program.language_host.run import run_hosted
 from eks_gpushare.program.run import run_program
@@ -85,7 +86,7 @@ def by_urn(recording: Recording) -> dict[str, Resource]:
     return {each.urn: each for each in recording.resources}
 
 
-@pytest.mark.parametrize("preview", [True, False])
+@pytest.mark.parametrize("preview", sampled([True, False], 2))
 def test_it_registers_what_it_does_in_this_process(write: Write, *, preview: bool) -> None:
     project = write(EVERYTHING)
 
@@ -189,21 +190,28 @@ def test_a_refusal_is_told_once_with_the_programs_names_and_line(write: Write) -
 
 @pytest.mark.parametrize(
     ("program", "text", "line"),
-    [
-        ("import pulumi\npulumi.Config().require('absent')", "demo:absent", ""),
-        (
-            "import pulumi_aws as aws\nfor _ in '12':\n    aws.ec2.Vpc('same')",
-            "Duplicate resource URN",
-            "program.py:3",
-        ),
-        (
-            "import pulumi\npulumi.ComponentResource('acme:index:Thing', 'a', {}, remote=True)",
-            "'acme:index:Thing' has no fake",
-            "",
-        ),
-        ("import pulumi\npulumi.runtime.invoke('acme:index:f', {})", "'acme:index:f' has no", ""),
-        ("raise ValueError('not today')", "not today", ""),
-    ],
+    sampled(
+        [
+            ("import pulumi\npulumi.Config().require('absent')", "demo:absent", ""),
+            (
+                "import pulumi_aws as aws\nfor _ in '12':\n    aws.ec2.Vpc('same')",
+                "Duplicate resource URN",
+                "program.py:3",
+            ),
+            (
+                "import pulumi\npulumi.ComponentResource('acme:index:Thing', 'a', {}, remote=True)",
+                "'acme:index:Thing' has no fake",
+                "",
+            ),
+            (
+                "import pulumi\npulumi.runtime.invoke('acme:index:f', {})",
+                "'acme:index:f' has no",
+                "",
+            ),
+            ("raise ValueError('not today')", "not today", ""),
+        ],
+        2,
+    ),
 )
 def test_a_failing_program_says_why(write: Write, program: str, text: str, line: str) -> None:
     found = hosted(write(program))

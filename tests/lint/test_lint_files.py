@@ -234,6 +234,7 @@ def test_standard_input() -> None:
     assert json.loads(done.stdout)["files"][0]["read"] == ["Kubernetes Pod"]
 
 
+@pytest.mark.at_length
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
 def test_a_thousand_files_and_the_worst_of_them_in_little_memory(folder: Path) -> None:
     for number in range(1000):

@@ -9,6 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from tests.conftest import sampled
+
 COMPONENTS = Path(__file__).parents[2] / "components"
 BEFORE = {
     "pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata:\n  name: ",
@@ -22,19 +25,17 @@ AFTER = {"main.tf": '"\n}'}
 LENGTH = 60_000
 """Characters, of which their square takes minutes and their number less than a second."""
 MOST_SECONDS = 20
-"""Of a processor, many times of what all take."""
+"""Of a processor, many times of what the files of a sign take."""
 
 
 SIGNS = ("#", "{", "{%", "a", "_", "# ")
 
 
-def test_a_line_of_one_sign_is_read_to_its_end(tmp_path: Path) -> None:
-    for number, sign in enumerate(SIGNS):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        for name, before in BEFORE.items():
-            line = sign * (LENGTH // len(sign))
-            (folder / name).write_text(f"{before}{line}{AFTER.get(name, '')}\n", encoding="utf-8")
+@pytest.mark.parametrize("sign", sampled(SIGNS, 3))
+def test_a_line_of_one_sign_is_read_to_its_end(sign: str, tmp_path: Path) -> None:
+    for name, before in BEFORE.items():
+        line = sign * (LENGTH // len(sign))
+        (tmp_path / name).write_text(f"{before}{line}{AFTER.get(name, '')}\n", encoding="utf-8")
 
     ended = subprocess.run(
         [sys.executable, "-m", "eks_gpushare", "lint", "--no-config", "--json", str(tmp_path)],

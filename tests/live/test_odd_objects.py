@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 STACK = read_stack(ROOT / "stacks" / "Pulumi.time-slicing.yaml")
 CLUSTER = ROOT / "examples" / "verify" / "cluster.json"
 ITEMS: list[dict[str, Any]] = json.loads(CLUSTER.read_text())["items"]
-CHANGES = int(os.environ.get("EKS_GPUSHARE_TEST_CHANGES", "200"))
+CHANGES = int(os.environ.get("EKS_GPUSHARE_TEST_CHANGES", "60"))
 SEED = 1300
 JUNK: tuple[Any, ...] = (
     *(None, "", "x", "\x00", "1k", 5, -1, 0.5, 10**30, float("inf"), True),

@@ -249,7 +249,11 @@ def test_what_never_ends_is_noticed(tmp_path: Path) -> None:
     ("module", "tests"),
     [
         ("components/eks_gpushare/inventory/values.py", ["tests/inventory/test_plain_values.py"]),
-        ("components/eks_gpushare/manifests/scalars.py", ["tests/lint/test_plain_scalars.py"]),
+        pytest.param(
+            "components/eks_gpushare/manifests/scalars.py",
+            ["tests/lint/test_plain_scalars.py"],
+            marks=pytest.mark.at_length,
+        ),
     ],
 )
 def test_some_of_our_own_conditions_are_held(module: str, tests: list[str]) -> None:

@@ -28,7 +28,7 @@ ON_DEMAND = pytest.mark.skipif(
 )
 
 
-EVERY = 12
+EVERY = 48
 """Of so many mutants of the table a change is tried with one."""
 
 

@@ -90,7 +90,7 @@ def compared(before: Recording, after: Recording, tmp_path: Path) -> set[str]:
     return open_after
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", sampled([*PROGRAMS], 3))
 def test_a_state_has_the_verdicts_of_the_program_that_left_it(name: str, tmp_path: Path) -> None:
     before, after = (of_program(name, known=known) for known in (False, True))
 

@@ -314,6 +314,7 @@ NEEDED = (
 """What AWS's pages have nodes take, or their agents."""
 
 
+@pytest.mark.at_length
 def test_policies_of_aws_are_too_much_by_what_they_allow() -> None:
     """All that AWS publishes and roles may be given, as moto packages them."""
     from moto.iam.aws_managed_policies import aws_managed_policies_data

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+from tests.conftest import sampled
 from tests.unit.monitoring_scenes import (
     GPU,
     MIXED,
@@ -73,7 +74,7 @@ PARTS = {SHARED: Fraction(1, 4), LARGE: Fraction(3, 7 * 8), SMALL: Fraction(1, 7
 DEVICES = {**PARTS, SHARED: Fraction(1)}
 """Of a node, the device that a pod with such a share computes on."""
 SPACES = ("vision", "research", "ci")
-SEEDS = [*range(2), *(pytest.param(seed, marks=pytest.mark.at_length) for seed in range(2, 30))]
+SEEDS = sampled(range(30), 30)
 TIME = 1_795_802_400
 
 

@@ -50,8 +50,6 @@ def test_every_file_that_waits_for_a_variable_is_run_by_a_suite_that_sets_it() -
 
 # Why no suite has to run it: the reason is nothing that a machine of the night could have.
 SKIPS_ANYWHERE = {
-    "tests/lab/test_lab_engine.py": "a kind of stack",
-    "tests/lint/test_lint_files.py": "the platform",
     "tests/lint/test_lint_text.py": "the platform",
     "tests/lint/test_not_damaged.py": "the superuser",
     "tests/lint/test_parts.py": "the platform",

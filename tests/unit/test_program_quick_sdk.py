@@ -12,6 +12,7 @@ import pulumi
 import pytest
 from pulumi import _utils
 from pulumi.runtime import resource, resource_cycle_breaker, rpc
+from tests.conftest import sampled
 
 from eks_gpushare.program import run
 from eks_gpushare.program.preview import locate, record
@@ -109,7 +110,7 @@ def test_values_are_recorded_as_by_the_sdk_alone(
     assert (b'"error":null' in quick) is (not error)
 
 
-@pytest.mark.parametrize("stack", ["tenants", "serve"])
+@pytest.mark.parametrize("stack", sampled(["tenants", "serve"], 2))
 def test_a_stack_is_recorded_as_by_the_sdk_alone(
     stack: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import finding_examples
 import pytest
 import yaml
+from tests.conftest import sampled
 
 from eks_gpushare.config.component_specs import (
     ClusterAutoscalerSpec,
@@ -244,7 +245,7 @@ def test_an_addition_to_the_catalog_is_checked_in_components() -> None:
         assert rule.id in alone(wrong_environment(rule))
 
 
-@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.id)
+@pytest.mark.parametrize("rule", sampled(all_rules(), 3), ids=lambda rule: rule.id)
 def test_a_check_names_the_rules_of_all_its_findings(rule: Rule) -> None:
     """Pages, and which component runs it, follow from the rules that a check names."""
     example = finding_examples.example(rule.id)

@@ -381,15 +381,22 @@ TRIED = (
 )
 """Those that are tried for every change. Between them they make every call with every member that
 any makes, in every partition; the others are tried at night."""
+CARRIED_OUT = (
+    *("karpenter-mig", "prod", "China", "EFA with a placement group", "existing cluster, EFA"),
+    *("existing VPC", "GovCloud", "managed Prometheus, key given", "roles given", "tenants"),
+)
+"""Those of them that are carried out in an account for every change, which takes a while. Between
+them they make every call that any makes of a type of resources, in every partition."""
 
 
-def often(names: Sequence[str], every: int = 1) -> list[Any]:
+def often(names: Sequence[str], every: int = 1, among: Sequence[str] = TRIED) -> list[Any]:
     """Names as parameters of a test, those that are tried at night marked.
 
     Args:
         names: Of stacks and variants.
         every: Of those that a change is tried with, one of so many.
+        among: Those that a change is tried with.
     """
     marks = pytest.mark.at_length
-    now = TRIED[::every]
+    now = among[::every]
     return [name if name in now else pytest.param(name, marks=marks) for name in names]

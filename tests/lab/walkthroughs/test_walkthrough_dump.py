@@ -55,7 +55,8 @@ def dumped(client: Client) -> str:
 @pytest.mark.parametrize(
     "stack",
     [
-        *("time-slicing", "gpu-operator"),
+        "time-slicing",
+        pytest.param("gpu-operator", marks=pytest.mark.at_length),
         pytest.param("mps", marks=pytest.mark.at_length),
         pytest.param("mig-time-slicing", marks=pytest.mark.at_length),
         pytest.param("multi-tenant", marks=pytest.mark.at_length),

@@ -101,6 +101,7 @@ def test_bottlerocket_calls_every_device_a_gpu(walk: Walk) -> None:
     assert report["findings"] == []
 
 
+@pytest.mark.at_length
 def test_pools_of_every_kind_share_a_cluster(walk: Walk) -> None:
     walk.install("multi-tenant")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import sampled
 
 from eks_gpushare.program.preview import locate, preview
 from eks_gpushare.program_verbs.pods import pod_text
@@ -18,7 +19,7 @@ Walk = Any
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("stack", ["multi-tenant", "mig-balanced"])
+@pytest.mark.parametrize("stack", sampled(["multi-tenant", "mig-balanced"], 2))
 def test_a_printed_pod_of_each_resource_of_each_pool_runs(walk: Walk, stack: str) -> None:
     """Renamed shares, MPS, MIG devices and whole GPUs, behind taints of other values."""
     pools = preview(*locate(str(ROOT / "stacks" / f"Pulumi.{stack}.yaml"))).pools

@@ -233,6 +233,7 @@ value: 1000
 """
 
 
+@pytest.mark.at_length
 def test_a_pod_that_was_evicted_for_another_is_short(walk: Walk) -> None:
     walk.install("exclusive")
     wants = ", resources: {limits: {nvidia.com/gpu: 4}}"
