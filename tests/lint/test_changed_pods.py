@@ -159,6 +159,15 @@ def test_a_policy_is_for_pods_of_other_folders(
     assert ("GPU1111" in {each.code for each in found}) is wrong
 
 
+def test_one_that_a_guide_shows_changes_no_pods_of_others() -> None:
+    """However many files are read at once."""
+    pods = {"cluster/nodes.yaml": NODES, "cluster/pod.yaml": f"{SPACE}---\n{POD}"}
+    guide = f"# Pods\n\n```yaml\n{kyverno()}```\n"
+
+    assert "GPU1111" not in said({**pods, "policies/pods.yaml": kyverno()})
+    assert "GPU1111" in said({**pods, "policies/README.md": guide})
+
+
 # --- what a policy writes, where it is certain ----------------------------------------------------
 
 LABELLED = NODES.replace("    taints:", "    labels: {pool: gpu}\n    taints:")

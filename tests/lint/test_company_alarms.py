@@ -130,23 +130,6 @@ def test_what_templates_have_in_common_may_read_more(tmp_path: Path) -> None:
     assert said(files) == []
 
 
-def test_a_copy_that_somebody_changed_is_one_below_another_chart_too() -> None:
-    def of(template: str) -> list[str]:
-        return said(
-            {
-                "a/Chart.yaml": AROUND.replace(
-                    "gpu-operator, version: 26.3.3", "dcgm-exporter, version: 4.8.2"
-                ),
-                "a/values.yaml": "dcgm-exporter: {kubeletPath: /k, own: {a: 1}}\n",
-                "a/charts/dcgm-exporter/Chart.yaml": CHART.replace("3.4.0", "4.8.2"),
-                "a/charts/dcgm-exporter/templates/a.yaml": f"{{{{ .Values.{template} }}}}\n",
-            }
-        )
-
-    assert of("arguments") == ["GPU1034"]
-    assert of("own") == []
-
-
 AROUND = """\
 apiVersion: v2
 name: example

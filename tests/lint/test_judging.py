@@ -153,6 +153,17 @@ def error(path: FieldPath = (), build: str = "", message: str = "It is wrong.") 
     return Problem(RULE, Source("it", document), path, message, "Mend it.", severity="error")
 
 
+def test_what_is_told_of_an_environment_is_not_told_of_its_root_too() -> None:
+    made = Document("base/x.yaml", {}, lambda _: Position(1, 1), build="one", origin=Elsewhere())
+    problem = Problem(RULE, Source("it", made), ("data",), "Nothing uses it.", "Use it.")
+    unseen = NotSeen(RULE, Source("it", made), "the data")
+
+    assert shown([problem], []) == [
+        ("Nothing uses it. So it is in the environment one.", "GPU1999"),
+    ]
+    assert shown([unseen], []) == []
+
+
 def test_what_environments_have_in_common_has_to_be_wrong_in_all_of_them() -> None:
     common = error(("a",))
 

@@ -162,6 +162,13 @@ _TABLES = (
     ),
     Dated(
         "table",
+        "feature gates of the DRA driver",
+        "claim_driver_gates.py",
+        date(2026, 11, 30),
+        "kubernetes-sigs/dra-driver-nvidia-gpu, pkg/featuregates",
+    ),
+    Dated(
+        "table",
         "Kubernetes versions of EKS",
         "kubernetes.py",
         date(2026, 11, 21),

@@ -64,12 +64,11 @@ def read_files(
     terraform = terraform_roots(files)
     files += terraform.further
     folders, spaces = of_files(files)
-    own = charts_of_ones_own(files)
     reading = Reading(
         kustomizations=kustomizations,
         charts=charts,
-        subcharts=subcharts(files, own),
-        charts_of_ones_own=own,
+        subcharts=subcharts(files),
+        charts_of_ones_own=charts_of_ones_own(files),
         chart_versions={**chart_versions(files), **named.versions},
         named=named.by_file,
         declared=declared,

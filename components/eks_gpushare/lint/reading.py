@@ -49,7 +49,6 @@ from eks_gpushare.lint.unread import (
 from eks_gpushare.lint.value_files import missing_values
 from eks_gpushare.lint.variants import is_loose, values_to_come
 from eks_gpushare.lint.written import written_in
-from eks_gpushare.manifests.charts import chart_named
 from eks_gpushare.manifests.checks.charts.chart_values import values_of_files
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.kustomize import Kustomizations
@@ -264,9 +263,9 @@ class Reading:
     def _brings_charts(self, file: FileInReading) -> bool:
         """Whether charts lie within the one that it is values of, which Helm takes unnamed too."""
         within = f"{posixpath.dirname(posixpath.normpath(file.name))}/charts/"
-        changed = {e for e in self.charts_of_ones_own if chart_named(posixpath.basename(e))}
-        every = (self.charts_of_ones_own | self.chart_versions.keys()) - changed
-        return any(each.startswith(within) for each in every)
+        return any(
+            each.startswith(within) for each in (*self.charts_of_ones_own, *self.chart_versions)
+        )
 
     def _take(self, file: FileInReading, read: Read, depth: int) -> None:
         self.items += read.items

@@ -145,9 +145,9 @@ def _beside_operator(every: Sequence[Daemon]) -> Iterator[Problem]:
     other = next((daemon for daemon in applied if not daemon.of_operator), None)
     if own is None or other is None or any(keeps_to_some(daemon) for daemon in applied):
         return
-    of_script = isinstance(other.item, Release) and _script(own) and _script(own) == _script(other)
-    if of_script and not other.source.condition:
-        return  # it is told already
+    script = _script(own) if isinstance(other.item, Release) and not other.source.condition else ""
+    if script and script == _script(other):
+        return  # of one script it is told already
     if len({_destination(own), _destination(other)} - {""}) > 1:
         return  # of Argo CD, for two clusters
     yield Problem(
@@ -196,8 +196,7 @@ def is_applied(daemon: Daemon) -> bool:
 def _script(daemon: Daemon) -> str | None:
     """The script that installs a chart; empty of values that one names, None of all else."""
     document = daemon.source.document
-    file = str(getattr(document, "file", ""))
-    if file.endswith(".sh"):
+    if (file := str(getattr(document, "file", ""))).endswith(".sh"):
         return file
     named = isinstance(daemon.item, Release) and daemon.item.name not in ("", UNKNOWN)
     return "" if named and at(getattr(document, "value", None), "kind") is None else None

@@ -82,24 +82,16 @@ class Subchart(NamedTuple):
         return {key: each for key, each in values.items() if key not in switches}
 
 
-def subcharts(
-    files: Iterable[GivenFile], own: Container[str] = frozenset()
-) -> dict[str, tuple[Subchart, ...]]:
-    """The subcharts of each chart among some files, by its folder.
-
-    Args:
-        files: The files.
-        own: Folders of charts that are somebody's own, whatever they are called.
-    """
+def subcharts(files: Iterable[GivenFile]) -> dict[str, tuple[Subchart, ...]]:
+    """The subcharts of each chart among some files, by its folder."""
     files = list(files)
     found: dict[str, tuple[Subchart, ...]] = {}
     for file in files:
         if posixpath.basename(file.name) not in _NAMES:
             continue
         for document in read_texts(file.text, file.name).documents:
+            listed = tuple(_listed(document))
             folder = posixpath.dirname(posixpath.normpath(file.name))
-            every = _listed(document)
-            listed = tuple(each for each in every if f"{folder}/charts/{each.chart}" not in own)
             found[folder] = (*found.get(folder, ()), *listed)
     found = {folder: listed for folder, listed in found.items() if listed}
     own, others = _values_of(files, found)

@@ -61,7 +61,7 @@ def _not_there(release: Release, given: Mapping[str, Any]) -> Iterator[Problem]:
 def _meant(gate: str) -> str | None:
     """The gate that is so nearly called that no later one may be meant."""
     names = {each.lower(): each for each in SINCE}
-    near = get_close_matches(gate.lower(), names, 1, _CLOSE)
+    near = get_close_matches(gate.lower(), names, cutoff=_CLOSE)
     return names[near[0]] if near else None
 
 
@@ -115,8 +115,8 @@ def _is_on(release: Release, given: Mapping[str, Any], gate: str) -> bool:
 
 def _is_before(version: object, since: str) -> bool:
     """Whether a release is older than another, by the order in which they came."""
-    exact, first = parse_version(str(version)), parse_version(since)
-    if exact is None or first is None:
+    exact = parse_version(str(version))
+    if exact is None:
         return False
-    old, late = exact[0] >= _BY_YEAR, first[0] >= _BY_YEAR
+    old, late = exact[0] >= _BY_YEAR, int(since.partition(".")[0]) >= _BY_YEAR
     return is_before(version, since) if old == late else old
