@@ -81,6 +81,7 @@ FIXED = (
     "paths",
     "own",
     "of_files",
+    "arms",
     "chart",
     "changed_by",
     "kind",

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from linted import said_of
+from linted import said
 
 from eks_gpushare.lint.shell.reading import read_commands
 from eks_gpushare.manifests.shell.said import Said
 
-OPERATOR = "helm upgrade --install gpu-operator nvidia/gpu-operator -n gpu --version v25.10.0"
+OPERATOR = (
+    "helm upgrade --install gpu-operator nvidia/gpu-operator -n gpu --version v25.10.0"
+    " --set driver.enabled=false,toolkit.enabled=false"
+)
 PLUGIN = "helm upgrade --install nvdp nvdp/nvidia-device-plugin -n gpu --version 0.17.4"
+EXPORTER = "helm install dcgm gpu-helm-charts/dcgm-exporter -n gpu"
+OTHER = "helm install keda kedacore/keda -n keda"
 NODES = """\
 apiVersion: eksctl.io/v1alpha5
 kind: ClusterConfig
@@ -20,79 +25,100 @@ managedNodeGroups:
   instanceType: g6.xlarge
   labels: {nvidia.com/gpu.present: "true"}
 """
-CASE = f"""\
-case "$MODE" in
-  operator|default)
-    {OPERATOR} \\
-      --set driver.enabled=false,toolkit.enabled=false
-    ;;
-  plugin)
-    {PLUGIN} ;;
-  *) exit 1 ;;
-esac
-"""
-IF = f"""\
-if [ "$MODE" = operator ]; then
-  {OPERATOR} --set driver.enabled=false,toolkit.enabled=false
-ELSE
-  {PLUGIN}
-fi
-"""
+TWICE = ("GPU1185", "GPU1187")
 
 
-def conditions(text: str) -> list[str]:
-    """On what each chart that a script installs is there, in the order of the text."""
+def twice(text: str, **more: str) -> list[str]:
+    """What is said of two plugins or engines, of a script beside nodes."""
+    files = {"a.sh": text, "nodes.yaml": NODES, **more}
+    return [code for code in said(files) if code in TWICE]
+
+
+def numbers(text: str) -> list[list[int]]:
+    """The arms within which a script installs each chart."""
     found = Said("a.sh")
     read_commands(text, found)
-    return [each.source.condition for each in found.installed()]
+    return [[number for _, number in each.arms] for each in found.releases.values()]
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        CASE,
-        IF.replace("ELSE", "else"),
-        IF.replace("ELSE", 'elif [ "$MODE" = plugin ]; then'),
-        f"{IF.replace('ELSE', 'else')}echo done\n",
-        f"if a; then {OPERATOR}; else {PLUGIN}; fi",
+        f'case "$MODE" in\n  op|all)\n    {OPERATOR}\n    ;;\n  pl)\n    {PLUGIN} ;;\nesac',
+        f'case "$MODE" in\n  op) {OPERATOR} ;;\n  pl)\n    {PLUGIN}\n    ;;\nesac',
+        f"if a; then\n  {OPERATOR}\nelse\n  {PLUGIN}\nfi",
+        f"if a; then\n  {OPERATOR}\nelif b; then\n  {PLUGIN}\nelse\n  exit 1\nfi",
+        f"if a; then {OPERATOR}; else {PLUGIN}; fi; echo done",
+        f"if a; then\n  if b; then\n    {OPERATOR}\n  fi\nelse\n  {PLUGIN}\nfi",
+        f"install() {{ if a; then\n  {OPERATOR}\nelse\n  {PLUGIN}\nfi\n}}",
+        f"if a; then for x in 1; do\n  {OPERATOR}\ndone; else\n  {PLUGIN}\nfi",
     ],
 )
-def test_one_of_two_ways_is_taken(text: str) -> None:
-    one, other = conditions(text)
-
-    assert "" not in (one, other)
-    assert one != other
-    assert "GPU1185" not in said_of(a__sh=text, nodes__yaml=NODES)
+def test_of_two_ways_one_is_taken(text: str) -> None:
+    assert twice(f"{text}\n") == []
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        IF.replace("ELSE\n", ""),
-        f"if a; then\n  {OPERATOR} --set driver.enabled=false\nfi\nif b; then\n  {PLUGIN}\nfi\n",
-        f"if a; then\n  :\nelse\n  {OPERATOR}\n  {PLUGIN}\nfi\n",
-        f"{OPERATOR}\n{PLUGIN}\n",
-        f"fi\nesac\nelse\n{OPERATOR};;\n{PLUGIN}\n",
+        f"{OPERATOR}\n{PLUGIN}",
+        f"if a; then\n  {OPERATOR}\n  {PLUGIN}\nelse\n  {OTHER}\nfi",
+        f'case "$MODE" in\n  gpu)\n    {OPERATOR}\n    {PLUGIN} ;;\n  *) {OTHER} ;;\nesac',
+        f"if a; then\n  {OPERATOR}\nfi\nif b; then\n  {PLUGIN}\nfi",
+        f"if a; then\n  {OPERATOR}\nelse\n  exit\nfi\nif b; then\n  {PLUGIN}\nelse\n  {OTHER}\nfi",
+        f"{OPERATOR}\nif a; then\n  {PLUGIN}\nelse\n  {OTHER}\nfi",
+        f"if a; then\n  {OPERATOR}\n  if b; then\n    {PLUGIN}\n  else\n    {OTHER}\n  fi\nfi",
+        f"if a; then\n  {OPERATOR}\n  {PLUGIN}\nelse\n  {OPERATOR}\nfi",
+        f"if a; then\n  {OPERATOR}\n  for ((;;)); do break; done\n  {PLUGIN}\nfi",
+        f'for s in "$@"; do case "$s" in op) {OPERATOR} ;; pl) {PLUGIN} ;; esac; done',
+        f"fi\nesac\nelse\n{OPERATOR};;\n{PLUGIN}",
+        f"if a; then\n  cat <<EOF\nelse\nfi\nEOF\n  {OPERATOR}\n  {PLUGIN}\nfi",
     ],
 )
-def test_what_is_no_other_way_is_there_for_certain(text: str) -> None:
-    assert conditions(text) == ["", ""]
-    assert "GPU1185" in said_of(a__sh=text, nodes__yaml=NODES)
+def test_what_is_no_other_way_is_there_too(text: str) -> None:
+    assert "GPU1185" in twice(f"{text}\n")
 
 
-def test_two_in_one_way_are_there_at_once() -> None:
-    kueue = "helm install kueue oci://registry.k8s.io/kueue/charts/kueue -n kueue"
-    both = f"if a; then\n  {OPERATOR}\n  {PLUGIN}\nelse\n  {kueue}\nfi\n"
-    one, same, other = conditions(both)
+def test_an_engine_goes_with_what_is_installed_anyway() -> None:
+    text = f"{OPERATOR}\nif a; then\n  {PLUGIN}\nelse\n  {EXPORTER}\nfi\n"
 
-    assert one == same != other
-    assert "GPU1185" in said_of(a__sh=both, nodes__yaml=NODES)
+    assert twice(text) == ["GPU1185", "GPU1187"]
+    assert twice(f"if a; then\n  {OPERATOR}\nelse\n  {EXPORTER}\nfi\n") == []
 
 
-def test_a_way_within_a_way_is_none_of_the_outer_ones() -> None:
-    inner = f"if a; then\n  if b; then\n    {OPERATOR}\n  else\n    {PLUGIN}\n  fi\nfi\n"
-    one, other = conditions(inner)
+def test_a_plugin_that_is_written_out_is_in_no_arm() -> None:
+    written = """\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: nvidia-device-plugin-daemonset, namespace: kube-system}
+spec:
+  selector: {matchLabels: {app: plugin}}
+  template:
+    metadata: {labels: {app: plugin}}
+    spec:
+      containers: [{name: plugin, image: "nvcr.io/nvidia/k8s-device-plugin:v0.17.4"}]
+"""
+    text = f"if a; then\n  {OPERATOR}\nelse\n  {OTHER}\nfi\n"
 
-    assert "" not in (one, other)
-    assert one != other
-    assert conditions(f"{inner}helm install a b/c\n")[2] == ""
+    assert twice(text, **{"plugin.yaml": written}) == ["GPU1185"]
+    assert twice(f"{text}kubectl apply -f - <<EOF\n{written}EOF\n") == ["GPU1185"]
+
+
+def test_two_scripts_have_choices_of_their_own() -> None:
+    one, other = (f"if a; then\n  {each}\nELSE\n  {OTHER}\nfi\n" for each in (OPERATOR, PLUGIN))
+    two = {
+        "b.sh": other.replace("ELSE", "else").replace(
+            f"  {PLUGIN}\nelse\n", f"  :\nelse\n  {PLUGIN}\n"
+        )
+    }
+
+    assert twice(one.replace("ELSE", "else"), **two) == ["GPU1185"]
+
+
+def test_which_arms_a_command_is_within() -> None:
+    inner = f"case b in\n  c) {OPERATOR};;\n  d) {PLUGIN};;\n  esac"
+    text = f"if a; then\n  {OTHER}\nelse\n  {inner}\nfi\n"
+
+    assert numbers(text) == [[0], [1, 0], [1, 1]]
+    assert numbers(f"{text}{OTHER}\n") == [[], [1, 0], [1, 1]]
+    assert numbers(f"{text}{EXPORTER}\n")[3] == []

@@ -47,6 +47,12 @@ def told(gates: str, version: str = "0.5.0", cluster: str = "", chart: str = DRI
         ("{DynamicMIG: true}", "0.4.1", ""),
         ("{DynamicMIG: true}", "25.12.0", ""),
         ("{DynamicMIG: true}", "25.8.1", "is 25.8.1, which has no gate DynamicMIG yet"),
+        ("{DynamicMIG: true, MPSSupport: true}", "25.8.1", "has no gate DynamicMIG yet"),
+        ("{DeviceMetadata: true}", "25.12.0", "has no gate DeviceMetadata yet"),
+        ("{DeviceMetadata: false}", "0.4.0-rc.1", ""),
+        ("{ConsumableShares: true}", "0.5.0-dev", ""),
+        # Of a chart that does not read them they are none.
+        ("{TimeSlicingSettings: true, DynamicMig: true}", "25.3.2", ""),
         ("{DynamicMIG: false}", "25.8.1", "Install 25.12.0 or later, or take it away."),
         ("{DeviceMetadata: false}", "25.12.0", "Install 0.4.0 or later"),
         ("{ConsumableShares: true}", "0.4.1", "Install 0.5.0 or later"),
@@ -100,6 +106,51 @@ def test_a_gate_that_is_on_by_itself_is_so_from_its_first_release() -> None:
     assert len(told(gates, "25.12.0", chart=OLD)) == 1
     assert told(gates, "25.8.1", chart=OLD) == []
     assert told(gates, "{{ .version }}") == []
+    assert told(gates, "25.8.*", chart=OLD) == told(gates, "*") == []
+    assert len(told(gates, "")) == 1
+    for switch in ("AllAlpha", "AllBeta"):
+        assert told(f"{{{switch}: false, IMEXDaemonsWithDNSNames: false}}") == []
+
+
+def test_a_pair_excludes_each_other_since_some_release() -> None:
+    gates = "{PassthroughSupport: true, NVMLDeviceHealthCheck: true}"
+
+    assert told(gates, "25.12.0", chart=OLD) == []
+    assert len(told(gates, "0.4.0")) == 1
+    assert (
+        len(
+            told(
+                gates.replace("Passthrough", "MPS").replace("NVMLDeviceHealthCheck", "DynamicMIG"),
+                "25.12.0",
+            )
+        )
+        == 1
+    )
+
+
+def test_a_control_plane_may_be_newer_than_its_nodes() -> None:
+    cluster = """\
+resource "aws_eks_cluster" "ml" {
+  name    = "ml"
+  version = "1.VERSION"
+}
+resource "aws_eks_node_group" "gpu" {
+  cluster_name   = aws_eks_cluster.ml.name
+  version        = "1.35"
+  ami_type       = "AL2023_x86_64_NVIDIA"
+  instance_types = ["p5.48xlarge"]
+}
+resource "helm_release" "dra" {
+  name       = "dra"
+  chart      = "dra-driver-nvidia-gpu"
+  repository = "oci://registry.k8s.io/dra-driver-nvidia/charts"
+  version    = "0.4.1"
+  values     = [yamlencode({ featureGates = { DynamicMIG = true } })]
+}
+"""
+    for version, is_told in (("36", False), ("35", True)):
+        codes = [each.code for each in found([("main.tf", cluster.replace("VERSION", version))])]
+        assert (CODE in codes) is is_told
 
 
 @pytest.mark.parametrize(
@@ -125,7 +176,7 @@ def test_what_eks_has_off_is_not_to_be_had(gates: str, cluster: str, said: str) 
 
 def test_whose_nodes_are_not_of_eks_may_have_it_on() -> None:
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}
-    node["status"] = {"nodeInfo": {"kubeletVersion": "v1.35.4"}}  # type: ignore[assignment]
+    node["status"] = {"nodeInfo": {"kubeletVersion": "v1.35.4"}}
     text = f"{json.dumps(node)}\n---\n{DRIVER % ('0.5.0', '{DynamicMIG: true}')}"
 
     assert [each for each in found([("a.yaml", text)]) if each.code == CODE] == []

@@ -118,7 +118,7 @@ def test_a_copy_of_a_chart_has_values_that_its_own_templates_read(
 
 def test_what_templates_have_in_common_may_read_more(tmp_path: Path) -> None:
     """It is no manifest, and so not among the files."""
-    helper = tmp_path / "dcgm-exporter" / "templates" / "_helpers.tpl"
+    helper = tmp_path / "dcgm-exporter" / "templates" / "_own.tpl"
     helper.parent.mkdir(parents=True)
     files = {
         f"{tmp_path}/dcgm-exporter/Chart.yaml": CHART,

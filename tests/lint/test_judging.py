@@ -96,10 +96,25 @@ def test_what_one_root_of_several_makes_is_told_of_it() -> None:
     named = ["Nothing uses it. So it is in live/one."]
     assert told("live/one") == told("live/one", "warning") == named
     assert told("live/one", "info") == []
-    assert told("examples/one") == told("modules/a/examples/one") == []
+    assert told("examples/one") == told("modules/a/examples/one/eks/us") == []
+    assert told("test/fixtures/one") == told("Tests/one") == []
     # In all of them it is no root's.
     both: list[Judgement] = [odd(each, origin=Elsewhere()) for each in ("one", "two")]
     assert kept(both[:1], both[1:]) == both[:1]
+
+
+def test_all_roots_that_make_it_so_are_named() -> None:
+    def scope(name: str) -> FileScope:
+        return FileScope(name, "", frozenset({"base/x.yaml"}), frozenset({name}))
+
+    names = ("examples/one", "two", "three", "right")
+    wrong = [[odd(each, origin=Elsewhere())] for each in names[:3]]
+    given: list[tuple[FileScope, list[Judgement]]] = [
+        (scope(name), list(each)) for name, each in zip(names, [*wrong, []], strict=True)
+    ]
+    (problem,) = in_all_builds(given)
+    assert isinstance(problem, Problem)
+    assert problem.message == "Nothing uses it. So it is in two and three."
 
 
 def test_what_goes_with_nothing_that_an_overlay_adds_is_told_with_its_name() -> None:
@@ -154,9 +169,8 @@ def error(path: FieldPath = (), build: str = "", message: str = "It is wrong.") 
 
 
 def test_what_is_told_of_an_environment_is_not_told_of_its_root_too() -> None:
-    made = Document("base/x.yaml", {}, lambda _: Position(1, 1), build="one", origin=Elsewhere())
-    problem = Problem(RULE, Source("it", made), ("data",), "Nothing uses it.", "Use it.")
-    unseen = NotSeen(RULE, Source("it", made), "the data")
+    problem = odd("one", origin=Elsewhere())
+    unseen = NotSeen(RULE, problem.source, "the data")
 
     assert shown([problem], []) == [
         ("Nothing uses it. So it is in the environment one.", "GPU1999"),

@@ -34,13 +34,17 @@ def codes(*files: tuple[str, str]) -> set[str]:
     return {found.code for report in reports for found in report.findings}
 
 
+def releases(*files: tuple[str, str]) -> list[Release]:
+    found = read_files([GivenFile(name, text) for name, text in files]).items
+    return [item for item in found if isinstance(item, Release) and item.name == "nvdp"]
+
+
 def configurations(*files: tuple[str, str]) -> list[object]:
     """What the releases of some files have for their one configuration."""
-    found = read_files([GivenFile(name, text) for name, text in files]).items
-    of_file = [item for item in found if isinstance(item, Release) and item.of_files]
     return [
         each["config"]["map"]["a"]
-        for item in of_file
+        for item in releases(*files)
+        if item.of_files
         for each in (item.values, item.over)
         if isinstance(each, dict) and each
     ]
@@ -73,6 +77,9 @@ def test_the_file_is_the_one_that_the_name_means(script: str, named: str, file: 
         ('"$DIR/shared.yaml"', ["one/shared.yaml", "two/shared.yaml"]),
         ('"$DIR"', ["shared.yaml"]),
         ('"$DIR/../.."', ["shared.yaml"]),
+        ('"shared-$KIND.yaml"', [".yaml", "a/.yaml"]),
+        # The script may have gone to another folder.
+        ("shared.yaml", ["shared.yaml", "gpu/shared.yaml"]),
     ],
 )
 def test_of_what_is_not_there_or_may_be_several_nothing_is_known(
@@ -107,6 +114,45 @@ def test_pods_are_held_against_what_it_says() -> None:
 
     assert "GPU1204" in codes(script, ("addons/shared.yaml", SHARED), ("pods/a.yaml", POD))
     assert "GPU1204" not in codes(script, ("addons/shared.yaml", whole), ("pods/a.yaml", POD))
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        f"cat << EOF > /tmp/a.yaml\n{SHARED}EOF\n",
+        "cat << EOF >> /tmp/a.yaml\nflags: {migStrategy: none}\nEOF\n",
+        "sed -i s/4/1/ /tmp/a.yaml\n",
+        "yq -i '.sharing = {}' /tmp/a.yaml\n",
+    ],
+)
+def test_what_a_script_changes_again_is_not_known(then: str) -> None:
+    written = f"cat << EOF > /tmp/a.yaml\n{SHARED}EOF\n"
+    command = f"{INSTALL} --set-file config.map.a=/tmp/a.yaml\n"
+
+    assert configurations(("install.sh", written + then + command)) == [UNKNOWN]
+    (known,) = releases(("install.sh", f"{written}cat /tmp/a.yaml\n{command}"))
+    assert known.values["config"]["map"]["a"] == SHARED  # type: ignore[index]
+
+
+def test_a_text_that_a_script_writes_has_its_variables() -> None:
+    text = SHARED.replace("replicas: 4", "replicas: $SHARES")
+    command = f"{INSTALL} --set-file config.map.a=a.yaml\n"
+
+    def value(quote: str) -> object:
+        written = f"SHARES=4\ncat << {quote}EOF{quote} > a.yaml\n{text}EOF\n"
+        (release,) = releases(("install.sh", written + command))
+        return release.values["config"]["map"]["a"]  # type: ignore[index]
+
+    assert value("") == SHARED
+    assert value("'") == text
+
+
+def test_a_text_that_is_too_long_for_a_configuration_is_not_read() -> None:
+    command = f"{INSTALL} --set-file config.map.a=shared.yaml\n"
+    most = f"{SHARED}#{' ' * (64 * 1024 - len(SHARED) - 1)}"
+
+    assert configurations(("install.sh", command), ("shared.yaml", most)) == [most]
+    assert configurations(("install.sh", command), ("shared.yaml", f"{most} ")) == [UNKNOWN]
 
 
 def test_so_they_are_if_the_script_writes_it_first() -> None:

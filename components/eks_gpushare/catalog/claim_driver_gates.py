@@ -26,12 +26,14 @@ ON: Final = frozenset(
 )
 """Those that are on by default."""
 EXCLUDES: Final = (
-    ("DynamicMIG", "PassthroughSupport"),
-    ("DynamicMIG", "NVMLDeviceHealthCheck"),
-    ("DynamicMIG", "MPSSupport"),
-    ("PassthroughSupport", "NVMLDeviceHealthCheck"),
+    ("DynamicMIG", "PassthroughSupport", "25.12.0"),
+    ("DynamicMIG", "NVMLDeviceHealthCheck", "25.12.0"),
+    ("DynamicMIG", "MPSSupport", "25.12.0"),
+    ("PassthroughSupport", "NVMLDeviceHealthCheck", "0.4.0"),
 )
-"""Pairs of which one at most is on; of the last since 0.4.0."""
+"""Pairs of which one at most is on, each with the release since which it is so."""
+FIRST: Final = "25.8.0"
+"""The first release whose chart has gates."""
 NEEDS: Final = (
     ("DeviceMetadata", "PassthroughSupport"),
     ("ComputeDomainCliques", "IMEXDaemonsWithDNSNames"),

@@ -7,9 +7,9 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.documents.reading import is_example
 from eks_gpushare.inventory.problem import Problem, severity_of
 from eks_gpushare.inventory.values import at, pairs
+from eks_gpushare.lint.nearby import NOT_OF_A_CLUSTER
 from eks_gpushare.lint.variants import key_of
 from eks_gpushare.manifests.document import Document
 
@@ -35,6 +35,7 @@ def in_all_builds(found: Sequence[tuple[FileScope, list[Judgement]]]) -> list[Ju
     found = _in_all_environments(found)
     kept: list[Judgement] = []
     counts: dict[Hashable, int] = {}
+    builds: dict[Hashable, dict[str, None]] = {}
     waiting: dict[Hashable, Judgement] = {}
     for _, judgements in found:
         for problem in judgements:
@@ -50,14 +51,18 @@ def in_all_builds(found: Sequence[tuple[FileScope, list[Judgement]]]) -> list[Ju
                 document.at,
                 *key_of(problem)[2:],
             )
-            waiting.setdefault(key, problem)
+            if key not in waiting or not _is_in_use(waiting[key].source.document.build):
+                waiting[key] = problem
+            if _is_in_use(document.build):
+                builds.setdefault(key, {})[document.build] = None
             counts[key] = counts.get(key, 0) + 1
     for known, problem in waiting.items():
         file = posixpath.normpath(problem.source.document.file)
         if counts[known] >= sum(file in scope.files and bool(scope.builds) for scope, _ in found):
             kept.append(problem)
         elif _is_of_root(problem) or _is_made_so(problem):
-            kept.append(_told_of(problem, problem.source.document.build))
+            names = builds.get(known) or [problem.source.document.build]
+            kept.append(_told_of(problem, " and ".join(names)))
     return kept
 
 
@@ -75,11 +80,15 @@ def _is_made_so(judgement: Judgement) -> bool:
 def _is_of_root(judgement: Judgement) -> bool:
     """Whether it is of what one root module of Terraform makes, each of which is of a cluster.
 
-    How a module's example calls it says little of those who use it otherwise.
+    How an example or a test calls a module says little of those who use it otherwise.
     """
     document = judgement.source.document
     is_of_terraform = isinstance(document, Document) and document.origin is not None
-    return is_of_terraform and is_grave(judgement) and not is_example(f"{document.build}/main.tf")
+    return is_of_terraform and is_grave(judgement) and _is_in_use(document.build)
+
+
+def _is_in_use(build: str) -> bool:
+    return NOT_OF_A_CLUSTER.isdisjoint(build.lower().split("/"))
 
 
 def _is_of_build(judgement: Judgement) -> bool:

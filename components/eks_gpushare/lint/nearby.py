@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 _MOST: Final = 200
 """Folders that are looked at; of more it is not told which may be of one cluster."""
-_NOT_OF_A_CLUSTER: Final = EXAMPLES | OF_THE_PAST | {"test", "tests", "testdata", "fixtures"}
+NOT_OF_A_CLUSTER: Final = EXAMPLES | OF_THE_PAST | {"test", "tests", "testdata", "fixtures", "e2e"}
+"""Names of folders of what is tried, or was once, and that no cluster in use is made of."""
 
 
 class Nearby:
@@ -85,7 +86,7 @@ class Nearby:
     def _is_of(self, folder: str, level: str, own: set[str]) -> bool:
         """Whether a folder is of no example, test or the past, and of no cluster by itself."""
         below = posixpath.relpath(folder or ".", level or ".").lower().split("/")
-        if not _NOT_OF_A_CLUSTER.isdisjoint(below):
+        if not NOT_OF_A_CLUSTER.isdisjoint(below):
             return False
         return not any(self._layouts.parts(f"{folder}/", f"{each}/") for each in own)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import posixpath
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN
@@ -25,12 +25,15 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.manifests.files import GivenFile
 
+_MOST: Final = 64 * 1024
+"""Characters of a text: no configuration is as long, and each release reads it anew."""
+
 
 def with_texts_of_files(found: Iterable[Item], files: Sequence[GivenFile]) -> list[Item]:
     """The items, each release with the texts of the files that its values are to have.
 
-    A name is of the folder of the script that says it, of that of the call, or of one that only
-    running the script would tell; where several files may be meant, it stays unknown.
+    A name is of whatever folder the script is in then: where several files may be meant, the text
+    stays unknown.
 
     Args:
         found: All items.
@@ -48,7 +51,8 @@ def _read(release: Release, texts: dict[str, str], paths: Paths) -> Release:
     known = {
         place: texts[path]
         for place, name in release.of_files.items()
-        if (path := _meant(name, posixpath.dirname(release.source.file), texts, paths))
+        if (path := _meant(name, paths))
+        if len(texts[path]) <= _MOST
     }
     values, over = (_with(each, known) for each in (release.values, release.over))
     return replace(release, values=values, over=over) if known else release
@@ -63,15 +67,16 @@ def _with(values: Any, texts: dict[Any, str]) -> Any:
     return made
 
 
-def _meant(name: str, folder: str, texts: dict[str, str], paths: Paths) -> str:
-    """The path of the one file that a name means; empty if none or several."""
-    if posixpath.isabs(name):
-        return ""
-    tail = posixpath.normpath(name.rpartition(GAP)[2].lstrip("/"))
-    if GAP not in name:
-        beside = posixpath.normpath(posixpath.join(folder, tail))
-        return next((path for path in (beside, tail) if path in texts), "")
-    while tail.startswith("../"):
-        tail = tail.removeprefix("../")
-    several = paths.ending_with(tail)
+def _meant(name: str, paths: Paths) -> str:
+    """The path of the one file that a name means; empty if none or several.
+
+    Where a script is when it names one is not known: it may have gone to some folder before.
+    """
+    _, gap, tail = name.rpartition(GAP)
+    if tail.startswith("/") is not bool(gap):
+        return ""  # of the machine, or a part of a name
+    whole = posixpath.normpath(tail.lstrip("/"))
+    while whole.startswith("../"):
+        whole = whole.removeprefix("../")
+    several = paths.ending_with(whole)
     return several[0] if len(several) == 1 else ""

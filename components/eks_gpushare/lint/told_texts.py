@@ -46,10 +46,15 @@ Where some pods name its class, they would not have to if it did.
 BY_DEFAULT: Final = ("runtime by default", "nvidia")
 """That a script or a configuration of nodes makes NVIDIA's runtime that of all pods."""
 _BY_DEFAULT: Final = re.compile(
-    r"\bdefault_runtime_name\b[^\n]*\bnvidia\b|--(?:nvidia-)?set-as-default\b"
+    r"\bdefault_runtime_name\b[^\n]*\bnvidia\b|--(?:nvidia-)?set-as-default\b(?!=false)"
     r"|\bdefault-runtime\b[\"']?[ \t]*[:= ][ \t]*[\"']?nvidia\b"
 )
 """Of containerd, of nvidia-ctk, and of Docker and k3s."""
+_MAKES_NONE: Final = re.compile(
+    r"^[ \t]*#|\bgrep\b|--runtime[= ]docker\b"
+    r"|\bnvidia\b[^\n]*\bdefault_runtime_name\b[^\n]*\brunc\b"
+)
+"""Lines that look for it, are for Docker alone, or make another runtime the default."""
 _CLASS: Final = re.compile(
     r"^[ \t]*(?:-[ \t]+)?[\"']?runtimeClassName[\"']?[ \t]*:[ \t]*[\"']?nvidia", re.MULTILINE
 )
@@ -73,11 +78,15 @@ def given_in(text: str) -> Iterator[tuple[str, str]]:
         yield OLD_OPENSHIFT
     if "runtimeClassName" in text and _CLASS.search(text):
         yield RUNTIME
-    if "default" in text and _BY_DEFAULT.search(text):
+    if "default" in text and any(map(_makes_default, text.splitlines())):
         yield BY_DEFAULT
     for version in _karpenters(text):
         yield KARPENTER, version
         yield SERVED
+
+
+def _makes_default(line: str) -> bool:
+    return _BY_DEFAULT.search(line) is not None and _MAKES_NONE.search(line) is None
 
 
 def _karpenters(text: str) -> Iterator[str]:

@@ -195,4 +195,4 @@ def beyond(files: int, most: int) -> Finding:
         f"together, and have {most:,} keys and values at most."
     )
     fix = "Leave generated files out by exclude in .gpushare-lint.yaml, or give fewer at once."
-    return NOT_READ.finding((), message, fix)
+    return UNREADABLE.finding((), message, fix)

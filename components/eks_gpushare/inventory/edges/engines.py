@@ -22,6 +22,7 @@ from eks_gpushare.inventory.scheduling import keeping_off, landing, lasting
 from eks_gpushare.inventory.shared_names import sharings
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, switch, text
+from eks_gpushare.inventory.ways import are_two_ways, in_one_way
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.sharing.node_monitoring import AGENT, ENGINE_ARCH, REMOTE_ENGINE
 from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
@@ -86,7 +87,7 @@ def _plugins(inventory: Inventory, cluster: str, condition: str = "") -> list[Da
     plugins = [each for each in plugins if each.item.source.condition == condition]
     sure = [each for each in plugins if each.is_on is not None]
     gone = {each.name for each in inventory.of(Pointer) if each.kind == REMOVED}
-    return [each for each in sure if each.item.name not in gone] or sure
+    return in_one_way([e for e in sure if e.item.name not in gone] or sure, lambda e: e.item)
 
 
 def is_there(daemon: Daemon, kind: NodeKind, *, given: bool = True) -> bool:
@@ -145,8 +146,7 @@ def _beside_operator(every: Sequence[Daemon]) -> Iterator[Problem]:
     other = next((daemon for daemon in applied if not daemon.of_operator), None)
     if own is None or other is None or any(keeps_to_some(daemon) for daemon in applied):
         return
-    script = _script(own) if isinstance(other.item, Release) and not other.source.condition else ""
-    if script and script == _script(other):
+    if isinstance(other.item, Release) and _script(own) and _script(own) == _script(other):
         return  # of one script it is told already
     if len({_destination(own), _destination(other)} - {""}) > 1:
         return  # of Argo CD, for two clusters
@@ -203,8 +203,7 @@ def _script(daemon: Daemon) -> str | None:
 
 
 def _installs_the_same(one: Daemon, other: Daemon) -> bool:
-    given = [daemon.item for daemon in (one, other) if isinstance(daemon.item, Release)]
-    names = [(release.chart, release.name) for release in given]
+    names = [(d.item.chart, d.item.name) for d in (one, other) if isinstance(d.item, Release)]
     return UNKNOWN in {name for _, name in names} or names[0] == names[1]
 
 
@@ -303,6 +302,7 @@ def engines(inventory: Inventory) -> Iterator[Judgement]:
             for pair in combinations(found, 2)
             if _are_at_once(*(item.source.condition for item, _ in pair))
             and not never_meet(*(getattr(item, "spec", None) for item, _ in pair))
+            and not are_two_ways(*(item for item, _ in pair))
         )
         pair = next(meeting, None)
         if pair is None or (not kinds and inventory.complete):

@@ -132,9 +132,9 @@ def helm_release(command: Command, said: Said, *, to_file: bool = False) -> None
         values=values if seen else UNKNOWN,
         over={} if seen else values,
         of_files=files,
+        arms=command.arms if before is None or before.arms == command.arms else (),
     )
     said.releases[name, namespace] = release
-    said.arms[name, namespace] = command.arms
 
 
 def _is_written(line: Line, verb: str, *, to_file: bool) -> bool:

@@ -57,6 +57,8 @@ _OWN_NODE: Final = re.compile(r"\b(?:label|taint)\s+nodes?\s+\"?\$\{?NODE_NAME\b
 _NAMED: Final = re.compile(r"\b(?:NODE_NAME=(?!\"?\$\{?NODE_NAME\b)|(?:for|read)\b.*\bNODE_NAME\b)")
 """A node by the variable that pods are told their own with, and where a script fills it itself."""
 _APPLYING: Final = ("kubectl", "oc", "k", "helm")
+_READING: Final = ("cat", "tee", "helm", "kubectl", "oc", "k", "eksctl", "echo", "rm", "test", "[")
+"""Commands that leave a file as it is, or take it away."""
 _FEEDING: Final = ("cat", "tee", "kubectl", "oc", "k", "helm", "eksctl", "echo")
 
 
@@ -82,6 +84,7 @@ def read_commands(text: str, said: Said, line: int = 1, column: int = 1) -> None
     for command in commands(text, said.variables, line, column):
         _take_heredoc(command, said)
         name = command.words[0].text.rpartition("/")[2] if command.words else ""
+        _note_changes(name, command, said)
         if piped is not None and not command.is_piped:
             helm_release(piped, said, to_file=_ends_in_file(name, command))
             piped = None
@@ -101,6 +104,13 @@ def read_commands(text: str, said: Said, line: int = 1, column: int = 1) -> None
         helm_release(piped, said)
 
 
+def _note_changes(name: str, command: Command, said: Said) -> None:
+    """Note files that the text has written and that a program may change."""
+    if name not in _READING:
+        words = {word.text.removeprefix("./") for word in command.words}
+        said.changed |= said.written.keys() & words
+
+
 def _ends_in_file(name: str, command: Command) -> bool:
     """Whether the last command of a pipe writes what it was given, and hands it to no cluster."""
     return name == "tee" or (bool(command.writes) and name not in _APPLYING)
@@ -118,6 +128,7 @@ def _take_heredoc(command: Command, said: Said) -> None:
     if name in _FEEDING and not command.goes_on:
         documents = documents_of(heredoc, said.file, said.variables)
     if written:
+        said.changed |= {written.removeprefix("./")} & said.written.keys()
         said.written[written.removeprefix("./")] = heredoc
         said.within[written.removeprefix("./")] = documents
     elif command.is_piped:
@@ -179,7 +190,7 @@ def read_of(said: Said, text: str) -> Read:
     said.judgements = [
         _as_note(each, guide=guide, patches=patches, operated=operated) for each in said.judgements
     ]
-    items = [*said.items, *said.installed()]
+    items = [*said.items, *said.releases.values()]
     files = (item for name, item in said.within.items() if name not in said.taken)
     inner = [*said.inner, *(document for documents in files for document in documents)]
     return Read(items, said.judgements, inner)

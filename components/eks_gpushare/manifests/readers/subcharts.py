@@ -40,7 +40,6 @@ _OF_VALUES: Final = re.compile(r"values[-_.A-Za-z0-9]*\.ya?ml")
 _OF_YAML: Final = (".yaml", ".yml")
 _OF_HELM: Final = frozenset(("templates", "charts", "crds"))
 """Folders of a chart in which no values for it lie."""
-_SHARED: Final = "templates/_helpers.tpl"
 _SEVERAL: Final = 2
 _VALUE: Final = re.compile(r"\.Values\.([A-Za-z0-9_]+)")
 _EXACT: Final = "0123456789v"
@@ -209,7 +208,11 @@ def _read_by_templates(
 ) -> dict[str, frozenset[str]]:
     """The first keys of the values that templates of charts read, by the chart's folder."""
     # What they have in common is no manifest, and so not among the files.
-    shared = [read_file(path) for each in charts if Path(path := f"{each}/{_SHARED}").is_file()]
+    shared = [
+        read_file(path.as_posix())
+        for each in charts
+        for path in sorted(Path(each, "templates").glob("*.tpl"))
+    ]
     found: dict[str, frozenset[str]] = {}
     for file in (*files, *shared):
         folder, is_template, _ = posixpath.normpath(file.name).partition("/templates/")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.documents.reading import STDIN
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item, Release
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe
-    from eks_gpushare.manifests.shell.words import Arm, Heredoc
+    from eks_gpushare.manifests.shell.words import Heredoc
 
 
 @dataclass(slots=True)
@@ -32,6 +32,8 @@ class Said:
     variables: dict[str, str] = field(default_factory=dict)
     written: dict[str, Heredoc] = field(default_factory=dict)
     """Files that the text writes, by the name that it gives them."""
+    changed: set[str] = field(default_factory=set)
+    """Names of the files among them that it writes again, or has a program change."""
     within: dict[str, Sequence[Document]] = field(default_factory=dict)
     """The documents of those files, which are read as they stand unless a chart takes them."""
     values: list[Document] = field(default_factory=list)
@@ -42,8 +44,6 @@ class Said:
     """The charts it installs, by name and namespace, each as it is installed last."""
     repositories: dict[str, list[str]] = field(default_factory=dict)
     """Addresses of the repositories of charts that it adds, by the names that they get."""
-    arms: dict[tuple[Maybe[str], Maybe[str]], tuple[Arm, ...]] = field(default_factory=dict)
-    """The arms of choices within which charts are installed, by name and namespace."""
     removed: set[str] = field(default_factory=set)
     """Keys of the taints that it takes off nodes again."""
 
@@ -56,19 +56,6 @@ class Said:
             places: Where parts of it stand.
         """
         return Source(name, placed_document(self.file, None, at, places))
-
-    def installed(self) -> list[Release]:
-        """The charts it installs, those of several arms of one choice on a condition each."""
-        used: dict[Position, set[int]] = {}
-        for arm in (each for arms in self.arms.values() for each in arms):
-            used.setdefault(arm.choice, set()).add(arm.number)
-        found: list[Release] = []
-        for key, release in self.releases.items():
-            chosen = [each for each in self.arms.get(key, ()) if len(used[each.choice]) > 1]
-            way = f"{self.file} {chosen}"
-            source = release.source.optional(way) if chosen else release.source
-            found.append(replace(release, source=source))
-        return found
 
     def removes(self, at: Position, *names: str) -> None:
         """Note DaemonSets or releases that a command takes away.
@@ -104,8 +91,9 @@ class Said:
 
     def text_written(self, file: str) -> Maybe[str]:
         """The text of a file that the text writes; UNKNOWN of any other."""
-        heredoc = self.written.get(file.removeprefix("./"))
-        if heredoc is None:
+        name = file.removeprefix("./")
+        heredoc = self.written.get(name)
+        if heredoc is None or name in self.changed:
             return UNKNOWN
         return heredoc.text if heredoc.literal else expanded(heredoc.text, self.variables)
 

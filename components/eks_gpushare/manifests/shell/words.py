@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.findings.finding import Position
@@ -37,6 +37,11 @@ _OUTPUT: Final = re.compile(r"[0-9]?>>?(&[0-9-]|\|)?[ \t]*")
 _BEFORE_COMMAND: Final = frozenset(
     ("$", "if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "sudo", "exec")
 )
+_CHOICES: Final = ("if", "case")
+_LOOPS: Final = ("for", "while", "until", "select")
+_BEGINS: Final = frozenset((*_CHOICES, *_LOOPS))
+_ENDS: Final = {"fi": ("if",), "esac": ("case",), "done": _LOOPS}
+"""Words that end a choice or a loop, with those that begin it."""
 _PARTS: Final = re.compile(r"[^=,\n]+")
 _OWN_FOLDER: Final = re.compile(
     r"""
@@ -165,7 +170,7 @@ class _Scanner:
         self._column = column
         self._command = Command()
         self._waiting: list[tuple[Command, str, bool, bool]] = []
-        self._arms: list[Arm] = []
+        self._within: list[tuple[str, Arm]] = []
 
     def run(self) -> Iterator[Command]:
         """The commands, those of a line once what follows the line is read."""
@@ -187,10 +192,11 @@ class _Scanner:
             elif char in ";&|()":
                 is_pipe = char == "|" != self._text[self._at + 1 : self._at + 2]
                 self._command.is_piped = is_pipe
-                if self._text.startswith(";;", self._at):
-                    self._next_arm()
+                ends_arm = self._text.startswith(";;", self._at)
                 self._skip(1)  # of two of them the second ends a command without words
                 line.append(self._finish())
+                if ends_arm:
+                    self._next_arm("case")
             elif not self._redirection():
                 self._word()
         line.append(self._finish())
@@ -204,20 +210,26 @@ class _Scanner:
         return done
 
     def _place(self, command: Command) -> None:
-        """Say which arms a command is within, and go by the words that begin and end these."""
-        first = command.words[0].text if command.words else ""
-        if first in {"if", "case"}:
-            self._arms.append(Arm(command.words[0].position, 0))
-        elif first in {"elif", "else"}:
-            self._next_arm()
-        elif first in {"fi", "esac"} and self._arms:
-            self._arms.pop()
-        command.arms = tuple(self._arms)
+        """Say which arms a command is within, and go by the words that begin and end these.
 
-    def _next_arm(self) -> None:
-        if self._arms:
-            arm = self._arms.pop()
-            self._arms.append(arm._replace(number=arm.number + 1))
+        In a loop all arms of a choice may be taken, one after the other.
+        """
+        for word in command.words:
+            if word.text in _BEGINS:
+                self._within.append((word.text, Arm(word.position, 0)))
+            elif self._within and self._within[-1][0] in _ENDS.get(word.text, ()):
+                self._within.pop()
+            elif word.text in {"elif", "else"}:
+                self._next_arm("if")
+            elif word.text not in _BEFORE_COMMAND:
+                break
+        outer = takewhile(lambda each: each[0] in _CHOICES, self._within)
+        command.arms = tuple(arm for _, arm in outer)
+
+    def _next_arm(self, of: str) -> None:
+        if self._within and self._within[-1][0] == of:
+            _, arm = self._within.pop()
+            self._within.append((of, arm._replace(number=arm.number + 1)))
 
     def _skip(self, count: int) -> None:
         last = self._text.rfind("\n", self._at, self._at + count)

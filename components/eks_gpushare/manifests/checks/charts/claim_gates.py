@@ -7,20 +7,26 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_releases import is_before, parse_version
-from eks_gpushare.catalog.claim_driver_gates import EXCLUDES, NEEDS, OF_KUBERNETES, ON, SINCE
+from eks_gpushare.catalog.claim_driver_gates import (
+    EXCLUDES,
+    FIRST,
+    NEEDS,
+    OF_KUBERNETES,
+    ON,
+    SINCE,
+)
 from eks_gpushare.documents.go_bool import FALSE, TRUE
 from eks_gpushare.inventory.claim_drivers import DRIVER_CHARTS
-from eks_gpushare.inventory.items import NodeSet, Release
+from eks_gpushare.inventory.items import CLUSTER_VERSION, NodeSet, Pointer, Release
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
-from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.rules.chart_values import BAD_GATES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
@@ -36,12 +42,12 @@ def claim_gates(inventory: Inventory) -> Iterator[Judgement]:
     """Of each release of the driver whose gates are told."""
     for cluster in inventory.clusters():
         for release in inventory.of(Release, cluster):
-            if release.chart not in DRIVER_CHARTS:
+            if release.chart not in DRIVER_CHARTS or _is_before(release.version, FIRST):
                 continue
             given = dict(pairs(at(release.values, _GATES)))
             yield from _not_there(release, given)
             yield from _together(release, given)
-            yield from _on_eks(release, given, inventory.of(NodeSet, cluster))
+            yield from _on_eks(release, given, _kubernetes(inventory, cluster))
 
 
 def _not_there(release: Release, given: Mapping[str, Any]) -> Iterator[Problem]:
@@ -66,8 +72,9 @@ def _meant(gate: str) -> str | None:
 
 
 def _together(release: Release, given: Mapping[str, Any]) -> Iterator[Problem]:
-    for one, other in EXCLUDES:
-        if _is_on(release, given, one) and _is_on(release, given, other):
+    for one, other, since in EXCLUDES:
+        both = _is_on(release, given, one) and _is_on(release, given, other)
+        if both and not _is_before(release.version, since):
             message = (
                 f"{at_start(release.source.name)} has {one} and {other} on, which exclude each "
                 "other: it ends as it starts."
@@ -83,11 +90,16 @@ def _together(release: Release, given: Mapping[str, Any]) -> Iterator[Problem]:
             yield _problem(release, place, message, f"Set {needed}: true, or {gate}: false.")
 
 
-def _on_eks(
-    release: Release, given: Mapping[str, Any], nodes: Iterable[NodeSet]
-) -> Iterator[Problem]:
-    """What of EKS the gates need, where the version of its nodes is known."""
-    told = {str(each.kubernetes) for each in nodes if each.provisioner != "byHand"}
+def _kubernetes(inventory: Inventory, cluster: str) -> set[str]:
+    """Versions of a control plane of EKS; where none is told, of its nodes, which may be older."""
+    pointers = inventory.of(Pointer, cluster)
+    told = {str(each.name) for each in pointers if each.kind == CLUSTER_VERSION}
+    nodes = inventory.of(NodeSet, cluster)
+    return told or {str(each.kubernetes) for each in nodes if each.provisioner != "byHand"}
+
+
+def _on_eks(release: Release, given: Mapping[str, Any], told: Collection[str]) -> Iterator[Problem]:
+    """What of EKS the gates need, where its version is known."""
     minors = [int(found[1]) for each in told if (found := re.fullmatch(r"1\.([0-9]+)", each))]
     if not minors or len(minors) < len(told):
         return
@@ -107,16 +119,22 @@ def _problem(release: Release, gate: str, message: str, fix: str) -> Problem:
 
 def _is_on(release: Release, given: Mapping[str, Any], gate: str) -> bool:
     """Whether a gate is sure to be on, by itself too: of a release that may lack it, it is not."""
+    if _is_before(release.version, SINCE[gate]):
+        return False
     if gate not in given:
-        may_lack = release.version is UNKNOWN or _is_before(release.version, SINCE[gate])
-        return gate in ON and not may_lack
+        is_known = release.version == "" or parse_version(str(release.version)) is not None
+        return gate in ON and is_known and not {"AllAlpha", "AllBeta"} & given.keys()
     return text(given[gate]) in TRUE
 
 
 def _is_before(version: object, since: str) -> bool:
-    """Whether a release is older than another, by the order in which they came."""
-    exact = parse_version(str(version))
+    """Whether a release is older than another, by the order in which they came.
+
+    One before a release, such as `0.4.0-rc.1`, has its gates already.
+    """
+    whole = str(version).partition("-")[0]
+    exact = parse_version(whole)
     if exact is None:
         return False
     old, late = exact[0] >= _BY_YEAR, int(since.partition(".")[0]) >= _BY_YEAR
-    return is_before(version, since) if old == late else old
+    return is_before(whole, since) if old == late else old

@@ -53,6 +53,11 @@ https://github.com/aws-observability/helm-charts/pull/66, read 2026-11-30.
 _MORE_SINCE: Final = (3, 6, 0)
 _BROUGHT_SINCE: Final = "24.9.0"
 """The GPU Operator that first brought such a one."""
+_COLLECTORS: Final = (
+    *(*OF_METRICS, "prometheus", "datadog", "k8s-monitoring", "alloy", "grafana-agent"),
+    *("opentelemetry-collector", "opentelemetry-operator", "amazon-cloudwatch-observability"),
+)
+"""Charts of what takes metrics."""
 _COLLECTS: Final = ("ServiceMonitor", "PodMonitor", "ScrapeConfig", "Prometheus", RULES, *SCALERS)
 """Kinds of what takes metrics or goes by them."""
 _ON: Final = ("true", "1", "t")
@@ -152,7 +157,7 @@ def _variables(exporter: _Exporter) -> dict[str, str]:
 
 def _is_collected(inventory: Inventory, cluster: str) -> bool:
     """Whether something there takes metrics, or goes by them."""
-    installed = any(each.chart in OF_METRICS for each in inventory.of(Release, cluster))
+    installed = any(each.chart in _COLLECTORS for each in inventory.of(Release, cluster))
     return installed or any(each.kind in _COLLECTS for each in inventory.of(Pointer, cluster))
 
 
