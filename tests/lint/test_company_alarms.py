@@ -116,6 +116,13 @@ def test_a_copy_of_a_chart_has_values_that_its_own_templates_read(
     assert said(files) == codes
 
 
+def test_what_a_schema_is_made_of_is_no_file_of_a_charts_values() -> None:
+    wrong = "gpu-operator: {own: 1}\n"
+
+    assert said({"a/Chart.yaml": AROUND, "a/values-prod.yaml": wrong}) == ["GPU1034"]
+    assert said({"a/Chart.yaml": AROUND, "a/values-schema.yaml": wrong}) == []
+
+
 def test_what_templates_have_in_common_may_read_more(tmp_path: Path) -> None:
     """It is no manifest, and so not among the files."""
     helper = tmp_path / "dcgm-exporter" / "templates" / "_own.tpl"

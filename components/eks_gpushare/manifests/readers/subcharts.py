@@ -36,7 +36,7 @@ _NAMES: Final = ("Chart.yaml", "Chart.yml", "requirements.yaml")
 """The last is of Helm 2."""
 _OWN: Final = ("values.yaml", "values.yml")
 """What a chart is installed with if nothing else is said."""
-_OF_VALUES: Final = re.compile(r"values[-_.A-Za-z0-9]*\.ya?ml")
+_OF_VALUES: Final = re.compile(r"values(?![-_.]schema\.)[-_.A-Za-z0-9]*\.ya?ml")
 _OF_YAML: Final = (".yaml", ".yml")
 _OF_HELM: Final = frozenset(("templates", "charts", "crds"))
 """Folders of a chart in which no values for it lie."""
