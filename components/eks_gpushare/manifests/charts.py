@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_daemonsets import HAMI_CHART, named_among
@@ -23,6 +25,7 @@ OPERATOR: Final = "gpu-operator"
 EXPORTER: Final = "dcgm-exporter"
 DRA_DRIVER: Final = "nvidia-dra-driver-gpu"
 CLUSTER_AUTOSCALER: Final = "cluster-autoscaler"
+_OF_SCHEMA: Final = re.compile(r"values[-._]schema")
 PROMETHEUS: Final = "kube-prometheus-stack"
 PROMETHEUS_ADAPTER: Final = "prometheus-adapter"
 OF_METRICS: Final = (PROMETHEUS, PROMETHEUS_ADAPTER)
@@ -45,6 +48,11 @@ _CONFIGS: Final = (
     ("migManager", "config", "data"),
 )
 """Where values hold configurations by name."""
+
+
+def is_of_schema(file: str) -> bool:
+    """Whether a file is what a schema of values is, or is made of, and no values."""
+    return _OF_SCHEMA.fullmatch(PurePath(file).stem) is not None
 
 
 def chart_named(given: Any) -> str | None:

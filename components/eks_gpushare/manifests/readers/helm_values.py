@@ -22,6 +22,7 @@ from eks_gpushare.manifests.charts import (
     PROMETHEUS,
     PROMETHEUS_ADAPTER,
     VOLCANO,
+    is_of_schema,
     release,
     within_values,
 )
@@ -72,7 +73,6 @@ _SIGNS: Final[Mapping[str, tuple[frozenset[str], frozenset[str]]]] = {
     ),
 }
 """Keys, as `plain` has them, that are one chart's own, and keys that it has too."""
-_OF_SCHEMA: Final = re.compile(r"values[-._]schema")
 _OF_HAMI: Final = frozenset(("devicesplitcount", "devicememoryscaling", "nvidianodeselector"))
 """Keys of `devicePlugin` that are HAMi's own."""
 _OF_OTHERS: Final[Mapping[str, Callable[[Any], bool]]] = {
@@ -169,7 +169,7 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
     value = document.value
     if not isinstance(value, dict) or "apiVersion" in value or not value:
         return
-    if _describes(value) or _OF_SCHEMA.fullmatch(PurePath(document.file).stem):
+    if _describes(value) or is_of_schema(document.file):
         return  # a list of what the keys mean, or what a schema is made of
     resources = value.get("resources")
     if "gpuResourcesEnabledOverride" in value or isinstance(at(resources, _DOMAINS), dict):

@@ -18,7 +18,7 @@ from eks_gpushare.catalog.chart_releases import chart_history
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items
-from eks_gpushare.manifests.charts import chart_named, release, within_values
+from eks_gpushare.manifests.charts import chart_named, is_of_schema, release, within_values
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.files import read_file
 from eks_gpushare.manifests.folders import folders_above
@@ -36,7 +36,7 @@ _NAMES: Final = ("Chart.yaml", "Chart.yml", "requirements.yaml")
 """The last is of Helm 2."""
 _OWN: Final = ("values.yaml", "values.yml")
 """What a chart is installed with if nothing else is said."""
-_OF_VALUES: Final = re.compile(r"values(?![-_.]schema\.)[-_.A-Za-z0-9]*\.ya?ml")
+_OF_VALUES: Final = re.compile(r"values[-_.A-Za-z0-9]*\.ya?ml")
 _OF_YAML: Final = (".yaml", ".yml")
 _OF_HELM: Final = frozenset(("templates", "charts", "crds"))
 """Folders of a chart in which no values for it lie."""
@@ -291,7 +291,7 @@ class SubchartValuesReader:
     def matches(self, document: Document) -> bool:
         """Whether it is a file of values, with some for one of them."""
         value = document.value
-        if not isinstance(value, dict) or "apiVersion" in value:
+        if not isinstance(value, dict) or "apiVersion" in value or is_of_schema(document.file):
             return False
         return any(isinstance(value.get(each.key), dict) for each in self._listed)
 
