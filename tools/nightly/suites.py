@@ -151,7 +151,8 @@ SUITES: Final = (
             "tests/packaging/test_install_page.py",
             "tests/packaging/test_wheel.py",
         ),
-        ("EKS_GPUSHARE_TEST_AT_LENGTH=1",),
+        # Of every edit of every stack there are no answers of Karpenter's that were kept.
+        ("EKS_GPUSHARE_TEST_AT_LENGTH=1", "EKS_GPUSHARE_TEST_KARPENTER=1"),
         (*_LAB, *_ENGINE),
     ),
     Suite(
