@@ -129,6 +129,10 @@ BROKEN: dict[str, tuple[str, tuple[Item, ...]]] = {
         "GPU1147",
         (claim(devices(parameters=settings(SLICED))), driver("25.8.0")),
     ),
+    "a driver of after those that were called by year": (
+        "GPU1147",
+        (claim(devices(parameters=settings(SLICED))), driver("0.4.1")),
+    ),
     "a claim that is not there": ("GPU1148", (pod(OWN),)),
     "a template used as a claim": ("GPU1148", (pod(OWN), claim(devices(), TEMPLATE))),
     "a claim used as a template": ("GPU1148", (pod(OF_TEMPLATE), claim(devices()))),

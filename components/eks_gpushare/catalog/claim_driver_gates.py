@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from eks_gpushare.catalog.chart_releases import is_before, parse_version
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -34,6 +36,8 @@ EXCLUDES: Final = (
 """Pairs of which one at most is on, each with the release since which it is so."""
 FIRST: Final = "25.8.0"
 """The first release whose chart has gates."""
+_BY_YEAR: Final = 25
+"""The major version of releases that are called by year and month, after which came 0.4.0."""
 NEEDS: Final = (
     ("DeviceMetadata", "PassthroughSupport"),
     ("ComputeDomainCliques", "IMEXDaemonsWithDNSNames"),
@@ -66,3 +70,20 @@ OF_KUBERNETES: Final[Mapping[str, OfKubernetes]] = {
 }
 """Measured for the first on Kubernetes 1.35.4 with the gate off: 16 parts of 3g.20gb and 56 of
 1g.5gb at once on eight A100 of 40 GB."""
+
+
+def came_before(version: object, since: str) -> bool:
+    """Whether a release of the driver is sure to be older than another, by the order they came in.
+
+    One before a release, such as `0.4.0-rc.1`, has its gates already.
+
+    Args:
+        version: That of its chart; of one that is none, such as a range, nothing is sure.
+        since: The other's.
+    """
+    whole = str(version).partition("-")[0]
+    exact = parse_version(whole)
+    if exact is None:
+        return False
+    old, late = exact[0] >= _BY_YEAR, int(since.partition(".")[0]) >= _BY_YEAR
+    return is_before(whole, since) if old == late else old

@@ -9,7 +9,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eks_gpushare.catalog.chart_releases import parse_version
+from eks_gpushare.catalog.claim_driver_gates import FIRST, came_before
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.claim_drivers import DRIVER_CHARTS, gives_gpus
 from eks_gpushare.inventory.daemons import may_be_more
@@ -52,8 +52,6 @@ CLAIM_KEYS: Final = {
 }
 """How a pod names a claim of a kind."""
 _CLOSE: Final = 0.7
-_WITH_GATES: Final = parse_version("25.8.0") or (25, 8, 0)
-"""The first version of the chart that has gates."""
 
 
 class _Asked(NamedTuple):
@@ -294,8 +292,7 @@ def _without_gate(
 
 
 def _is_on(chart: Release, gate: str) -> bool | None:
-    version = None if chart.version is UNKNOWN else parse_version(str(chart.version))
-    if version is not None and version < _WITH_GATES:
+    if came_before(chart.version, FIRST):
         return True
     if chart.version is UNKNOWN:
         return None

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.catalog.chart_releases import is_before, parse_version
+from eks_gpushare.catalog.chart_releases import parse_version
 from eks_gpushare.catalog.claim_driver_gates import (
     EXCLUDES,
     FIRST,
@@ -14,6 +13,7 @@ from eks_gpushare.catalog.claim_driver_gates import (
     OF_KUBERNETES,
     ON,
     SINCE,
+    came_before,
 )
 from eks_gpushare.documents.go_bool import FALSE, TRUE
 from eks_gpushare.inventory.claim_drivers import DRIVER_CHARTS
@@ -22,7 +22,7 @@ from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.values import at, pairs, text
-from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.inventory.wording import at_start, slip_for
 from eks_gpushare.manifests.rules.chart_values import BAD_GATES
 
 if TYPE_CHECKING:
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _GATES: Final = "featureGates"
-_CLOSE: Final = 0.85
-_BY_YEAR: Final = 25
-"""The major version of releases that are called by year and month, after which came 0.4.0."""
 
 
 @edge(BAD_GATES)
@@ -42,7 +39,7 @@ def claim_gates(inventory: Inventory) -> Iterator[Judgement]:
     """Of each release of the driver whose gates are told."""
     for cluster in inventory.clusters():
         for release in inventory.of(Release, cluster):
-            if release.chart not in DRIVER_CHARTS or _is_before(release.version, FIRST):
+            if release.chart not in DRIVER_CHARTS or came_before(release.version, FIRST):
                 continue
             given = dict(pairs(at(release.values, _GATES)))
             yield from _not_there(release, given)
@@ -53,10 +50,10 @@ def claim_gates(inventory: Inventory) -> Iterator[Judgement]:
 def _not_there(release: Release, given: Mapping[str, Any]) -> Iterator[Problem]:
     for gate in given:
         since = SINCE.get(gate)
-        if since is None and (meant := _meant(gate)) is not None:
+        if since is None and (meant := slip_for(gate, SINCE)) is not None:
             message = f"{at_start(release.source.name)} has no gate {gate}: it ends as it starts."
             yield _problem(release, gate, message, f"Did you mean {meant}?")
-        elif since is not None and _is_before(release.version, since):
+        elif since is not None and came_before(release.version, since):
             message = (
                 f"{at_start(release.source.name)} is {release.version}, which has no gate {gate} "
                 "yet: it ends as it starts."
@@ -64,17 +61,10 @@ def _not_there(release: Release, given: Mapping[str, Any]) -> Iterator[Problem]:
             yield _problem(release, gate, message, f"Install {since} or later, or take it away.")
 
 
-def _meant(gate: str) -> str | None:
-    """The gate that is so nearly called that no later one may be meant."""
-    names = {each.lower(): each for each in SINCE}
-    near = get_close_matches(gate.lower(), names, cutoff=_CLOSE)
-    return names[near[0]] if near else None
-
-
 def _together(release: Release, given: Mapping[str, Any]) -> Iterator[Problem]:
     for one, other, since in EXCLUDES:
         both = _is_on(release, given, one) and _is_on(release, given, other)
-        if both and not _is_before(release.version, since):
+        if both and not came_before(release.version, since):
             message = (
                 f"{at_start(release.source.name)} has {one} and {other} on, which exclude each "
                 "other: it ends as it starts."
@@ -119,22 +109,9 @@ def _problem(release: Release, gate: str, message: str, fix: str) -> Problem:
 
 def _is_on(release: Release, given: Mapping[str, Any], gate: str) -> bool:
     """Whether a gate is sure to be on, by itself too: of a release that may lack it, it is not."""
-    if _is_before(release.version, SINCE[gate]):
+    if came_before(release.version, SINCE[gate]):
         return False
     if gate not in given:
         is_known = release.version == "" or parse_version(str(release.version)) is not None
         return gate in ON and is_known and not {"AllAlpha", "AllBeta"} & given.keys()
     return text(given[gate]) in TRUE
-
-
-def _is_before(version: object, since: str) -> bool:
-    """Whether a release is older than another, by the order in which they came.
-
-    One before a release, such as `0.4.0-rc.1`, has its gates already.
-    """
-    whole = str(version).partition("-")[0]
-    exact = parse_version(whole)
-    if exact is None:
-        return False
-    old, late = exact[0] >= _BY_YEAR, int(since.partition(".")[0]) >= _BY_YEAR
-    return is_before(whole, since) if old == late else old
