@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from eks_gpushare.inventory.items import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
+    from eks_gpushare.inventory.daemons import Daemon
     from eks_gpushare.inventory.items import Item
-
-T = TypeVar("T")
 
 
 def are_two_ways(one: Item, other: Item) -> bool:
@@ -23,15 +22,10 @@ def are_two_ways(one: Item, other: Item) -> bool:
     return of_one_script and any(numbers.get(choice, arm) != arm for choice, arm in one.arms)
 
 
-def in_one_way(found: Iterable[T], item: Callable[[T], Item]) -> list[T]:
-    """What may be there at once, in its order: of two ways the one that is taken first.
-
-    Args:
-        found: What is there, one way or another.
-        item: Tells the item of each.
-    """
-    kept: list[T] = []
+def in_one_way(found: Iterable[Daemon]) -> list[Daemon]:
+    """DaemonSets that may be there at once, in their order: of two ways the first."""
+    kept: list[Daemon] = []
     for each in found:
-        if not any(are_two_ways(item(each), item(other)) for other in kept):
+        if not any(are_two_ways(each.item, other.item) for other in kept):
             kept.append(each)
     return kept

@@ -34,9 +34,7 @@ def in_all_builds(found: Sequence[tuple[FileScope, list[Judgement]]]) -> list[Ju
     """
     found = _in_all_environments(found)
     kept: list[Judgement] = []
-    counts: dict[Hashable, int] = {}
-    builds: dict[Hashable, dict[str, None]] = {}
-    waiting: dict[Hashable, Judgement] = {}
+    waiting: dict[Hashable, list[Judgement]] = {}
     for _, judgements in found:
         for problem in judgements:
             document = problem.source.document
@@ -51,17 +49,15 @@ def in_all_builds(found: Sequence[tuple[FileScope, list[Judgement]]]) -> list[Ju
                 document.at,
                 *key_of(problem)[2:],
             )
-            if key not in waiting or not _is_in_use(waiting[key].source.document.build):
-                waiting[key] = problem
-            if _is_in_use(document.build):
-                builds.setdefault(key, {})[document.build] = None
-            counts[key] = counts.get(key, 0) + 1
-    for known, problem in waiting.items():
+            waiting.setdefault(key, []).append(problem)
+    for alike in waiting.values():
+        used = [each for each in alike if _is_in_use(each.source.document.build)] or alike
+        problem = used[0]
         file = posixpath.normpath(problem.source.document.file)
-        if counts[known] >= sum(file in scope.files and bool(scope.builds) for scope, _ in found):
+        if len(alike) >= sum(file in scope.files and bool(scope.builds) for scope, _ in found):
             kept.append(problem)
         elif _is_of_root(problem) or _is_made_so(problem):
-            names = builds.get(known) or [problem.source.document.build]
+            names = dict.fromkeys(each.source.document.build for each in used)
             kept.append(_told_of(problem, " and ".join(names)))
     return kept
 

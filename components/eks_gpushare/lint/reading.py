@@ -245,7 +245,8 @@ class Reading:
         if not depth:
             name = posixpath.normpath(file.name)
             if (chart := self.charts.get(name)) is not None and not self._is_of_ones_own(file):
-                return values if (values := ValuesOf(chart)).matches(document) else None
+                values = ValuesOf(chart)
+                return values if values.matches(document) else None
             above = chart_above(self.subcharts, name) or posixpath.dirname(name)
             reader = SubchartValuesReader(self.subcharts.get(above, ()))
             if reader.matches(document):

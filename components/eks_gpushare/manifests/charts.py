@@ -25,7 +25,6 @@ OPERATOR: Final = "gpu-operator"
 EXPORTER: Final = "dcgm-exporter"
 DRA_DRIVER: Final = "nvidia-dra-driver-gpu"
 CLUSTER_AUTOSCALER: Final = "cluster-autoscaler"
-_OF_SCHEMA: Final = re.compile(r"values[-._]schema")
 PROMETHEUS: Final = "kube-prometheus-stack"
 PROMETHEUS_ADAPTER: Final = "prometheus-adapter"
 OF_METRICS: Final = (PROMETHEUS, PROMETHEUS_ADAPTER)
@@ -48,6 +47,7 @@ _CONFIGS: Final = (
     ("migManager", "config", "data"),
 )
 """Where values hold configurations by name."""
+_OF_SCHEMA: Final = re.compile(r"values[-._]schema")
 
 
 def is_of_schema(file: str) -> bool:

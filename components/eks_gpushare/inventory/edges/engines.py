@@ -87,7 +87,7 @@ def _plugins(inventory: Inventory, cluster: str, condition: str = "") -> list[Da
     plugins = [each for each in plugins if each.item.source.condition == condition]
     sure = [each for each in plugins if each.is_on is not None]
     gone = {each.name for each in inventory.of(Pointer) if each.kind == REMOVED}
-    return in_one_way([e for e in sure if e.item.name not in gone] or sure, lambda e: e.item)
+    return in_one_way([each for each in sure if each.item.name not in gone] or sure)
 
 
 def is_there(daemon: Daemon, kind: NodeKind, *, given: bool = True) -> bool:

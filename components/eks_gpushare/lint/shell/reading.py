@@ -57,9 +57,9 @@ _OWN_NODE: Final = re.compile(r"\b(?:label|taint)\s+nodes?\s+\"?\$\{?NODE_NAME\b
 _NAMED: Final = re.compile(r"\b(?:NODE_NAME=(?!\"?\$\{?NODE_NAME\b)|(?:for|read)\b.*\bNODE_NAME\b)")
 """A node by the variable that pods are told their own with, and where a script fills it itself."""
 _APPLYING: Final = ("kubectl", "oc", "k", "helm")
-_READING: Final = ("cat", "tee", "helm", "kubectl", "oc", "k", "eksctl", "echo", "rm", "test", "[")
-"""Commands that leave a file as it is, or take it away."""
 _FEEDING: Final = ("cat", "tee", "kubectl", "oc", "k", "helm", "eksctl", "echo")
+_READING: Final = (*_FEEDING, "rm", "test", "[")
+"""Commands that leave a file as it is, or take it away."""
 
 
 def too_large(file: str, text: str) -> Read | None:
@@ -106,9 +106,12 @@ def read_commands(text: str, said: Said, line: int = 1, column: int = 1) -> None
 
 def _note_changes(name: str, command: Command, said: Said) -> None:
     """Note files that the text has written and that a program may change."""
-    if name not in _READING:
-        words = {word.text.removeprefix("./") for word in command.words}
-        said.changed |= said.written.keys() & words
+    if name not in _READING:  # of most texts nothing is written, and no word is looked at
+        said.changed |= {
+            file
+            for file in said.written
+            if any(word.text.removeprefix("./") == file for word in command.words)
+        }
 
 
 def _ends_in_file(name: str, command: Command) -> bool:
@@ -128,9 +131,10 @@ def _take_heredoc(command: Command, said: Said) -> None:
     if name in _FEEDING and not command.goes_on:
         documents = documents_of(heredoc, said.file, said.variables)
     if written:
-        said.changed |= {written.removeprefix("./")} & said.written.keys()
-        said.written[written.removeprefix("./")] = heredoc
-        said.within[written.removeprefix("./")] = documents
+        file = written.removeprefix("./")
+        said.changed |= {file} & said.written.keys()
+        said.written[file] = heredoc
+        said.within[file] = documents
     elif command.is_piped:
         said.pipes(documents)
     else:

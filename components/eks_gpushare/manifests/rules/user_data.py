@@ -57,9 +57,9 @@ def config_problems(value: Any, source: Source) -> Iterator[Judgement]:
         yield Problem(BAD_NODE_CONFIG, source, ("apiVersion",), message, f"Write {_VERSION}.")
         return
     is_hybrid = _HYBRID in mapping(at(value, "spec"))
-    for place, known in _KEYS.items():
+    for place, known in () if is_hybrid else _KEYS.items():
         for key in mapping(at(value, *place)):
-            if key in known or is_hybrid:
+            if key in known:
                 continue
             meant = similar(key, known)
             where = ".".join(map(str, place)) or "a NodeConfig"

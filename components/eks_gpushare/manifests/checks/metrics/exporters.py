@@ -87,7 +87,6 @@ def exporters(inventory: Inventory) -> Iterator[Judgement]:
     """Each against what the device plugins of its cluster share."""
     for cluster in inventory.clusters():
         shared = [each for each in sharings(inventory, cluster) if each.config.sharing != "none"]
-        collected = _is_collected(inventory, cluster)
         for daemon in daemons(inventory, cluster):
             if daemon.role != "exporter" or daemon.is_on is None:
                 continue
@@ -98,8 +97,8 @@ def exporters(inventory: Inventory) -> Iterator[Judgement]:
                 yield from _memory(exporter)
                 if shared and len(shared) == len(sharings(inventory, cluster)):
                     renamed = all(each.config.renamed for each in shared)
-                    known = collected or exporter.has_readers
-                    yield from _shares(exporter, renamed=renamed, collected=known)
+                    collected = exporter.has_readers or _is_collected(inventory, cluster)
+                    yield from _shares(exporter, renamed=renamed, collected=collected)
 
 
 def _written(daemon: Daemon) -> Iterator[_Exporter]:
