@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.documents.reading import is_guide
@@ -22,7 +23,7 @@ from eks_gpushare.manifests.shell.said import documents_of, placed_document
 from eks_gpushare.manifests.shell.words import commands
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.manifests.document import Document
@@ -81,7 +82,7 @@ def read_commands(text: str, said: Said, line: int = 1, column: int = 1) -> None
         column: Column of the file at which its first line begins.
     """
     piped: Command | None = None
-    for command in commands(text, said.variables, line, column):
+    for command in _run(commands(text, said.variables, line, column), said.file):
         _take_heredoc(command, said)
         name = command.words[0].text.rpartition("/")[2] if command.words else ""
         _note_changes(name, command, said)
@@ -102,6 +103,11 @@ def read_commands(text: str, said: Said, line: int = 1, column: int = 1) -> None
             said.pipes(())
     if piped is not None:
         helm_release(piped, said)
+
+
+def _run(found: Iterable[Command], file: str) -> Iterator[Command]:
+    """Those before the end of a script. What ends in a guide is the shell of a pod or a node."""
+    return takewhile(lambda each: not each.ends or is_guide(file), found)
 
 
 def _note_changes(name: str, command: Command, said: Said) -> None:

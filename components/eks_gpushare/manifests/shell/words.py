@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from itertools import islice, takewhile
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.manifests.placeholders import GAP, is_placeholder
+from eks_gpushare.manifests.shell.blocks import BEFORE_COMMAND, Blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping
 
     from eks_gpushare.inventory.source import Maybe
+    from eks_gpushare.manifests.shell.blocks import Arm
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT: Final = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)\+?=(?P<value>.*)", re.DOTALL)
@@ -34,14 +36,6 @@ _BACKTICKS: Final = re.compile(r"`[^`]*`?")
 _COMMENT: Final = re.compile(r"#[^\n]*")
 _LINE: Final = re.compile(r"[^\n]*\n?")
 _OUTPUT: Final = re.compile(r"[0-9]?>>?(&[0-9-]|\|)?[ \t]*")
-_BEFORE_COMMAND: Final = frozenset(
-    ("$", "if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "sudo", "exec")
-)
-_CHOICES: Final = ("if", "case")
-_LOOPS: Final = ("for", "while", "until", "select")
-_BEGINS: Final = frozenset((*_CHOICES, *_LOOPS))
-_ENDS: Final = {"fi": ("if",), "esac": ("case",), "done": _LOOPS}
-"""Words that end a choice or a loop, with those that begin it."""
 _PARTS: Final = re.compile(r"[^=,\n]+")
 _OWN_FOLDER: Final = re.compile(
     r"""
@@ -82,14 +76,6 @@ class Heredoc(NamedTuple):
     """Whether the shell leaves `$` in it alone."""
 
 
-class Arm(NamedTuple):
-    """One of the ways that an `if` or a `case` has."""
-
-    choice: Position
-    """Where that begins."""
-    number: int
-
-
 @dataclass(slots=True)
 class Command:
     """One simple command."""
@@ -104,6 +90,8 @@ class Command:
     """Whether its output goes to the command after it."""
     arms: tuple[Arm, ...] = ()
     """Those that it is within, from the outermost."""
+    ends: bool = False
+    """Whether the text ends with it, whatever follows."""
 
 
 def known(text: str) -> Maybe[str]:
@@ -140,20 +128,20 @@ def commands(
             yield command
 
 
-def _take_assignments(command: Command, variables: MutableMapping[str, str]) -> None:
+def _take_assignments(command: Command, blocks: Blocks) -> None:
     """Remember `NAME=value` before a command, or of `export`, and drop what is no command."""
     words = command.words
-    while words and words[0].text in _BEFORE_COMMAND:
+    while words and words[0].text in BEFORE_COMMAND:
         del words[0]
     if words and words[0].text in {"export", "local", "readonly", "declare"}:
         del words[0]
         for word in words:
             if matched := _ASSIGNMENT.fullmatch(word.text):
-                variables[matched["name"]] = matched["value"]
+                blocks.give(matched["name"], matched["value"])
         words.clear()
         return
     while words and (matched := _ASSIGNMENT.fullmatch(words[0].text)):
-        variables[matched["name"]] = matched["value"]
+        blocks.give(matched["name"], matched["value"])
         del words[0]
 
 
@@ -170,7 +158,7 @@ class _Scanner:
         self._column = column
         self._command = Command()
         self._waiting: list[tuple[Command, str, bool, bool]] = []
-        self._within: list[tuple[str, Arm]] = []
+        self._blocks = Blocks(variables)
 
     def run(self) -> Iterator[Command]:
         """The commands, those of a line once what follows the line is read."""
@@ -196,7 +184,7 @@ class _Scanner:
                 self._skip(1)  # of two of them the second ends a command without words
                 line.append(self._finish())
                 if ends_arm:
-                    self._next_arm("case")
+                    self._blocks.next_arm("case")
             elif not self._redirection():
                 self._word()
         line.append(self._finish())
@@ -205,31 +193,18 @@ class _Scanner:
 
     def _finish(self) -> Command:
         done, self._command = self._command, Command()
-        self._place(done)
-        _take_assignments(done, self._variables)
+        self._blocks.end_command()
+        done.arms = self._blocks.arms
+        done.ends = self._blocks.is_outside and bool(done.words) and self._is_exit(done.words[0])
+        _take_assignments(done, self._blocks)
         return done
 
-    def _place(self, command: Command) -> None:
-        """Say which arms a command is within, and go by the words that begin and end these.
-
-        In a loop all arms of a choice may be taken, one after the other.
-        """
-        for word in command.words:
-            if word.text in _BEGINS:
-                self._within.append((word.text, Arm(word.position, 0)))
-            elif self._within and self._within[-1][0] in _ENDS.get(word.text, ()):
-                self._within.pop()
-            elif word.text in {"elif", "else"}:
-                self._next_arm("if")
-            elif word.text not in _BEFORE_COMMAND:
-                break
-        outer = takewhile(lambda each: each[0] in _CHOICES, self._within)
-        command.arms = tuple(arm for _, arm in outer)
-
-    def _next_arm(self, of: str) -> None:
-        if self._within and self._within[-1][0] == of:
-            _, arm = self._within.pop()
-            self._within.append((of, arm._replace(number=arm.number + 1)))
+    def _is_exit(self, word: Word) -> bool:
+        """Whether a word begins a line, and no other line decides whether it runs."""
+        if word.text != "exit" or word.position.column != 1:
+            return False
+        lines = self._text[: self._at].rstrip("\n").rpartition("\n")[0]
+        return not lines.rstrip().endswith(("&&", "||", "\\"))
 
     def _skip(self, count: int) -> None:
         last = self._text.rfind("\n", self._at, self._at + count)
@@ -288,7 +263,9 @@ class _Scanner:
 
     def _word(self) -> None:
         start = Position(self._line, self._column)
-        self._command.words.append(Word(_gapped(self._text_of_word()), start))
+        word = Word(_gapped(self._text_of_word()), start)
+        self._command.words.append(word)
+        self._blocks.pass_word(*word)
 
     def _text_of_word(self) -> str:  # noqa: C901, PLR0912  (one a character)
         made: list[str] = []

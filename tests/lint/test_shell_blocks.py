@@ -1,0 +1,129 @@
+"""What variables have after the choices of a script, held against bash, and where a script ends."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from itertools import product
+
+import pytest
+from linted import said
+
+from eks_gpushare.lint.shell.reading import read_commands
+from eks_gpushare.manifests.placeholders import GAP
+from eks_gpushare.manifests.shell.said import Said
+from eks_gpushare.manifests.shell.words import commands
+
+LABEL = "kubectl label node $N nvidia.com/mig.config=all-1g.10gb"
+
+
+def printed(text: str) -> list[str]:
+    """What its `echo` would print, each with its gaps."""
+    return [each.words[1].text for each in commands(text, {}) if each.words[:1] and
+            each.words[0].text == "echo"]  # fmt: skip
+
+
+CHOICES = {
+    'X=a; if [ "$1" = y ]; then X=b; fi; echo "$X"': [GAP],
+    'X=a; if [ "$1" = y ]; then X=a; fi; echo "$X"': ["a"],
+    'if [ "$1" = y ]; then X=b; else X=c; fi; echo "$X"': [GAP],
+    'if [ "$1" = y ]; then X=b; else X=b; fi; echo "$X"': ["b"],
+    'X=a; if [ "$1" = y ]; then X=b; else echo "$X"; X=b; fi': ["a"],
+    'X=a; case $1 in n) X=b; X=a ;; *) echo "$X" ;; esac': ["a"],
+    'X=a; case $1 in y) export X=b;; n) X=c;; esac; echo "$X"': [GAP],
+    'X=a; for i in 1 2; do case $1 in y) X=b ;; esac; done; echo "$X"': [GAP],
+    'X=a; if [ "$1" = y ]; then if [ "$2" = y ]; then X=b; fi; fi; echo "$X"': [GAP],
+    'X=a; if [ "$1" = y ]; then if [ "$2" = y ]; then X=b; fi; X=a; fi; echo "$X"': ["a"],
+    'X=a; if [ "$1" = y ]; then Y=b; fi; echo "$X"': ["a"],
+    'X=a; while [ "$1" = y ]; do X=b; break; done; echo "$X"': [GAP],
+    'X=a; for i in 1 2; do Y=b; done; echo "$X"': ["a"],
+    'X=a; if [ "$1" = y ]; then X=b; elif [ "$2" = y ]; then echo "$X"; fi': ["a"],
+    'X=a; f() { if [ "$1" = y ]; then X=b; fi; }; f "$1"; echo "$X"': [GAP],
+    'X=a; echo if else; if [ "$1" = y ]; then X=a; fi; echo "$X"': ["if", "a"],
+    'X=a; ! if [ "$1" = y ]; then X=b; fi; echo "$X"': [GAP],
+    'if [ "$1" = y ]; then X=a; fi; X=c; echo "$X"': ["c"],
+}
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not on PATH")
+@pytest.mark.parametrize(("text", "known"), CHOICES.items())
+def test_what_is_known_is_what_every_run_prints(text: str, known: list[str]) -> None:
+    runs = set()
+    for words in product("yn", repeat=2):
+        command = ["bash", "-c", text, "bash", *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        runs |= {line.split()[0] for line in done.stdout.splitlines()}
+
+    assert printed(text) == known
+    assert set(known) - {GAP} <= runs
+    assert (GAP in known) == (len(runs) > len(known))
+
+
+def test_an_arm_knows_nothing_of_the_one_before() -> None:
+    text = 'X=a; if c; then X=b; Y=b; echo "$X"; else echo "$X"; echo "$Y"; fi'
+
+    assert printed(text) == ["b", "a", GAP]
+
+
+def test_a_default_is_what_a_variable_has() -> None:
+    assert printed('if [ -z "$X" ]; then\n  X=b\nfi\necho "$X"') == ["b"]
+
+
+def test_an_option_is_not_the_value_of_those_who_do_not_give_it() -> None:
+    """A script for MIG was told of the label that its `--disable` alone puts on nodes."""
+    script = (
+        "PROFILE=${1}\nwhile [ $# -gt 0 ]; do\n  case $1 in\n"
+        "    --profile) PROFILE=$2; shift 2 ;;\n"
+        "    --disable) PROFILE=all-disabled; shift ;;\n  esac\ndone\n"
+        'for N in $(nodes); do\n  kubectl label node "$N" nvidia.com/mig.config="$PROFILE"\ndone\n'
+    )
+    assert "all-disabled" not in told(script)
+    assert "all-disabled" in told(re.sub("PROFILE=[$][{]?[12][}]?", "PROFILE=all-disabled", script))
+
+
+def told(script: str) -> str:
+    found = Said("a.sh")
+    read_commands(script, found)
+    return repr(found.judgements)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "exit 0\n{}",
+        "set -e\nexit\n\n{}\n",
+        "if a; then\nb\nfi\nexit 0 # not here\n{}",
+        "f() {{ a; }}\nexit\n{}",
+    ],
+)
+def test_below_its_end_a_script_says_nothing(text: str) -> None:
+    assert said({"a.sh": f"#!/bin/bash\n{text.format(LABEL)}\n"}) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        "if a; then\nexit 1\nfi\n{}",
+        "usage() {{\nexit 1\n}}\n{}",
+        "function usage {{\nexit 1\n}}\n{}",
+        "a || {{\nexit 1\n}}\n{}",
+        "a ||\nexit 1\n{}",
+        "a && \\\nexit 1\n{}",
+        "a || exit 1\n{}",
+        "for x in a; do\nexit 1\ndone\n{}",
+        "(\n  exit 1\n)\n{}",
+        "cat <<E\nexit 0\nE\n{}",
+        "echo a \\\nexit\n{}",
+    ],
+)
+def test_of_what_may_run_it_does(text: str) -> None:
+    assert said({"a.sh": f"#!/bin/bash\n{text.format(LABEL)}\n"}) == ["GPU1062"]
+
+
+def test_a_guide_leaves_a_pods_shell() -> None:
+    for file, count in {"README.md": 1, "a.sh": 0}.items():
+        found = Said(file)
+        read_commands("kubectl exec -it a -- bash\nexit\nhelm install a nvidia/gpu-operator", found)
+        assert len(found.releases) == count
