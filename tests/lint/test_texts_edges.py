@@ -52,6 +52,37 @@ def test_halves_of_a_character_are_read_in_json_alone() -> None:
     assert values(r'{"a": "\u00e9"}') == [{"a": "\u00e9"}]
 
 
+def test_json_may_have_what_yaml_has_not() -> None:
+    """A tokenizer's vocabulary made lint end with 2."""
+    text = '{"a": "\x92\x7f\ufdd0", "b": 1}'
+    (document,) = read_texts(text, "a.json").documents
+
+    assert document.value == {"a": "\ufffd\ufffd\ufdd0", "b": 1}
+    assert unreadable_character(text, "a.json") is None
+    for other in (unreadable_character(text, "a.yaml"), unreadable_character(text[:-1], "a.json")):
+        assert other is not None
+
+
+@pytest.mark.parametrize("between", ["", "null\n", "null\nnull\n"])
+def test_objects_of_json_may_follow_one_another(between: str) -> None:
+    """As `kubectl get -o json` of several, or a chart in templates of JSON, is kept in a file."""
+    read = read_texts(f'{{"a": 1\n}}\n{between}{{"b": 2\n}}\n', "a.json")
+
+    assert read.problems == ()
+    assert [each.value for each in read.documents] == [{"a": 1}, {"b": 2}]
+    assert not any(each.editable for each in read.documents)
+    last = read.documents[1].position(("b",))
+    assert (last.line, last.column) == (3 + between.count("\n"), 2)
+    assert read_texts('{"a": 1}', "a.json").documents[0].editable
+
+
+@pytest.mark.parametrize("text", ['{"a": 1\n}\n{"b": }\n', '{"a": 1\n}\nb\n', '1\n{"a": 1}\n', "{"])
+def test_what_is_no_stream_is_no_json(text: str) -> None:
+    (problem,) = read_texts(text, "a.json").problems
+
+    assert problem.message.startswith("not valid JSON: ")
+
+
 def test_what_is_wrong_stands_at_its_place() -> None:
     (problem,) = read_texts("a: 1\n---\nb: {c: 1, c: 2}\n", "a.yaml").problems
 

@@ -178,7 +178,7 @@ class Reading:
     def _yaml(self, file: FileInReading, text: str) -> bool:
         if not (is_yaml(file.name) or file.name == STDIN or looks_like_yaml(file.name, text)):
             return False
-        bad = unreadable_character(text)
+        bad = unreadable_character(text, file.name)
         if bad is not None:
             return self._unread(file, text, bad)
         left = max(0, _MOST_ITEMS - self.read)

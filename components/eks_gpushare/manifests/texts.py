@@ -36,11 +36,14 @@ MAX_DOCUMENTS: Final = 5_000
 """Most documents of a text."""
 
 _SEPARATOR: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
-_OBJECT: Final = re.compile(r"(?<=^\}\n)(?=\{)", re.MULTILINE)
+_OBJECT: Final = re.compile(r"(?<=^\}\n)(?: {4}\n)*(?=\{)", re.MULTILINE)
 """Between two objects of JSON, which kubectl takes one after another where a file begins with one.
 
 Source: `NewYAMLOrJSONDecoder` of pkg/util/yaml/decoder.go in kubernetes/apimachinery.
 """
+_NULL: Final = re.compile(r"^null$", re.MULTILINE)
+"""What kubectl passes over between them: `StreamVisitor` of pkg/resource/visitor.go in
+kubernetes/cli-runtime."""
 # Possessive throughout: a comment full of # could be taken apart in more ways than can be tried.
 _NOTHING: Final = re.compile(r"(?:\s++|[#%][^\n]*+|---[ \t]*+(?=\r?\n|\Z))*+(?:\.\.\.\s*+)?\Z")
 _SKIPPED: Final = re.compile(r"^kind: *[\"']?CustomResourceDefinition\b", re.MULTILINE)
@@ -105,9 +108,11 @@ def read_texts(
     text = text.removeprefix(_BOM)
     named_json = place is None and block is None and is_json_file(file) and text.strip()
     if named_json and (no_json := json_problem(text)) is not None:
-        text = without_comments(text)
-        if json_problem(text) is not None:
+        stream = _stream_of_json(text)
+        text = stream or without_comments(text)
+        if stream is None and json_problem(text) is not None:
             return Texts((), (no_json,))
+        editable = editable and stream is None
     for start, line, part in _parts(text):
         if len(documents) >= MAX_DOCUMENTS:
             message = f"more than {MAX_DOCUMENTS:,} documents; the rest is not read"
@@ -203,10 +208,13 @@ def _block(outer: YamlText, node: Node, path: FieldPath) -> BlockScalar | None:
     return None
 
 
-def unreadable_character(text: str) -> YamlProblem | None:
-    """The first character that YAML does not have."""
+def unreadable_character(text: str, file: str = "") -> YamlProblem | None:
+    """The first character that YAML does not have, in a file that is not JSON.
+
+    JSON may have any but control characters, https://www.rfc-editor.org/rfc/rfc8259#section-7.
+    """
     found = _PLAIN.search(text) and re.search(_UNREADABLE, text.removeprefix(_BOM))
-    if not found:
+    if not found or (is_json_file(file) and json_problem(text.removeprefix(_BOM)) is None):
         return None
     before = text.removeprefix(_BOM)[: found.start()]
     ends = [match.end() for match in LINE_BREAK.finditer(before)]
@@ -253,8 +261,10 @@ def _parts(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _as_yaml(part: str) -> str:
     """The same text with as many characters, without what JSON has and YAML has not."""
-    if not part.lstrip().startswith(("{", "[")) or "\\u" not in part:
+    if not part.lstrip().startswith(("{", "[")):
         return part
+    if _PLAIN.search(part):
+        part = re.sub(_UNREADABLE, "\ufffd", part)
     return _PAIR.sub("\ufffd" * 12, part)
 
 
@@ -263,6 +273,13 @@ def _skipped(part: str, *, named_json: bool) -> Any:
     if _SKIPPED.search(part):
         return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
     return json.loads(part) if named_json and _LONG_KEY.search(part) else None
+
+
+def _stream_of_json(text: str) -> str | None:
+    """Objects of JSON one after another, with blanks for `null` between; None of any other text."""
+    plain = _NULL.sub("    ", text)
+    parts = _OBJECT.split(plain) if text.startswith("{") else [""]
+    return plain if all(json_problem(part) is None for part in parts) else None
 
 
 def _only_directives(part: str) -> bool:
