@@ -307,7 +307,7 @@ def test_bitnamis_chart_of_jupyterhub_has_other_values() -> None:
 def test_data_beyond_what_is_held_together_is_none_of_ours(
     monkeypatch: pytest.MonkeyPatch, data: str, codes: list[str]
 ) -> None:
-    monkeypatch.setattr(reading, "_MOST_ITEMS", 500)
+    monkeypatch.setattr(reading, "MOST_ITEMS", 500)
     text = json.dumps({data: "gpu", "data": [0] * 600})
     (report,) = lint_files([GivenFile("input.json", text, in_folder=True)])
     assert [each.code for each in report.findings if each.severity != "info"] == codes

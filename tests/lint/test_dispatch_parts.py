@@ -15,9 +15,11 @@ from eks_gpushare.inventory.problem import Edit, Judgement, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import Source
 from eks_gpushare.lint import reading
+from eks_gpushare.lint.declared import Declared
 from eks_gpushare.lint.dispatch import lint_files, read_files
 from eks_gpushare.lint.reading import Reading
 from eks_gpushare.manifests.files import GivenFile
+from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -175,20 +177,58 @@ def test_more_documents_than_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert said("a.yaml", text) == [NO_KIND]
 
 
+GPUS = {"requests": {"nvidia.com/gpu": 1}, "limits": {"nvidia.com/gpu": 4}}
+UNEQUAL = json.dumps({**POD, "spec": {"containers": [{"name": "main", "resources": GPUS}]}})
+
+
+def beyond(
+    names: str, monkeypatch: pytest.MonkeyPatch, declared: Declared | None = None
+) -> tuple[FileReport, ...]:
+    """What is said of files of which the first is as much as is read together."""
+    size = read_texts(UNEQUAL, "a.yaml").items
+    monkeypatch.setattr(reading, "MAX_ITEMS", size)
+    monkeypatch.setattr(reading, "MOST_ITEMS", size)
+    return lint_files([GivenFile(f"{name}.yaml", UNEQUAL) for name in names], declared=declared)
+
+
 @pytest.mark.parametrize(
     ("names", "which"),
-    [("a", "This file"), ("ab", "This file and 1 other"), ("abc", "This file and 2 others")],
+    [("ab", "This file is judged by itself"), ("abc", "This file and 1 other are judged each by")],
 )
-def test_more_keys_and_values_than_are_read_are_told_once(
+def test_what_is_too_much_to_be_read_together_is_judged_by_itself(
     names: str, which: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "_MOST_ITEMS", 3)
-    reports = lint_files(GivenFile(f"{name}.yaml", "[a, b, c, d, e]") for name in names)
+    first, second, *others = beyond(names, monkeypatch)
+    assert all(report.readable for report in (first, second, *others))
+    assert [each.code for each in first.findings] == ["GPU1114"]
+    note, *found = second.findings
+    assert (note.code, note.severity) == ("GPU1000", "info")
+    assert note.message.startswith(which)
+    assert found == [*first.findings]
+    assert [report.findings for report in others] == [first.findings] * len(others)
 
-    told = [each.message for report in reports for each in report.findings]
-    (said_once,) = told
-    assert said_once.startswith(f"{which} cannot be read: files that may belong ")
-    assert not any(report.readable for report in reports)
+
+@pytest.mark.parametrize(
+    "declared",
+    [Declared(together=True), Declared(paths={"prod": ("*.yaml",)})],
+    ids=["all together", "scopes"],
+)
+def test_what_somebody_wants_judged_together_is_not_judged_apart(
+    declared: Declared, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, *others = beyond("abc", monkeypatch, declared)
+    told = [each for report in others for each in report.findings]
+    assert [(each.code, each.severity) for each in told] == [("GPU1000", "error")]
+    assert told[0].message.startswith("This file and 1 other cannot be read: files that may belong")
+    assert not any(report.readable for report in others)
+
+
+def test_of_one_file_that_is_too_much_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MOST_ITEMS", 3)
+    (report,) = lint_files([GivenFile("a.yaml", "[a, b, c, d, e]")])
+    (found,) = report.findings
+    assert found.message.startswith("This file cannot be read: files that may belong together")
+    assert not report.readable
 
 
 # --- where it is said ----------------------------------------------------------------------------

@@ -16,17 +16,18 @@ from eks_gpushare.lint.beside import beside, named_values
 from eks_gpushare.lint.given_variables import judge_given
 from eks_gpushare.lint.named_folders import of_files
 from eks_gpushare.lint.playbooks import Playbooks
-from eks_gpushare.lint.reading import Reading
+from eks_gpushare.lint.reading import MOST_ITEMS, Reading
 from eks_gpushare.lint.rendered_charts import rendered_charts
 from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.rules.kustomize import unapplied
 from eks_gpushare.lint.template_accounts import accounts_of_charts
 from eks_gpushare.lint.terraform_roots import blocks_of_guide, terraform_roots
 from eks_gpushare.lint.texts_of_values import with_texts_of_files
-from eks_gpushare.lint.unread import NO_PARSER, not_rendered
+from eks_gpushare.lint.unread import NO_PARSER, beyond, not_rendered
 from eks_gpushare.lint.values_of_sets import missing_of_sets
 from eks_gpushare.lint.wrapper_values import values_above
 from eks_gpushare.manifests.checks import CHECKS
+from eks_gpushare.manifests.files import GivenFile
 from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.readers.subcharts import (
     chart_versions,
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from eks_gpushare.lint.declared import Declared
     from eks_gpushare.lint.references import Naming
     from eks_gpushare.lint.stack_side import Stack
-    from eks_gpushare.manifests.files import GivenFile
 
 
 def read_files(
@@ -138,6 +138,7 @@ def judged_files(
         declared: How files belong together by what somebody says.
         everywhere: What the files of the whole call have and name. Default: these are all.
     """
+    files = list(files)
     reading = read_files(files, declared, everywhere)
     names = reading.naming()
     reading.everywhere = everywhere or names
@@ -148,4 +149,25 @@ def judged_files(
     reading.judge(edges, complete=stack is not None and not stack.errors)
     if stack is None:
         judge_given(reading, edges, reading.everywhere)
-    return reading.reports(), replace(names, grave=reading.grave)
+    by_itself = _left_to_read(reading, may_be_apart=stack is None and len(files) > 1)
+    reports = {each.file: each for each in reading.reports()}
+    for given in by_itself:
+        ((report, *_), _) = judged_files([given], None, declared, reading.everywhere)
+        reports[given.name] = reports[given.name].joined(report)
+    return tuple(reports.values()), replace(names, grave=reading.grave)
+
+
+def _left_to_read(reading: Reading, *, may_be_apart: bool) -> list[GivenFile]:
+    """The files that were too many to be read with the others, and that are read by themselves.
+
+    Where somebody says that they belong together they are not: it is said that they are not read.
+    """
+    names, reading.beyond = reading.beyond, []
+    if not names:
+        return []
+    files = [reading.files[name] for name in names]
+    is_apart = may_be_apart and not reading.is_declared
+    files[0].found.append(beyond(len(files), MOST_ITEMS, is_apart=is_apart))
+    for file in files:
+        file.readable = is_apart
+    return [GivenFile(f.name, f.text, in_folder=f.in_folder) for f in files] if is_apart else []

@@ -33,7 +33,6 @@ from eks_gpushare.lint.terraform_roots import TerraformRoots, is_terraform
 from eks_gpushare.lint.unread import (
     NO_KIND,
     as_note,
-    beyond,
     cannot,
     is_assertion,
     is_of_others,
@@ -85,7 +84,7 @@ if TYPE_CHECKING:
 _MOST_WITHIN: Final = 4
 """Documents within documents that are followed: a script's manifest's ConfigMap's configuration."""
 _MOST_DOCUMENTS: Final = 50_000
-_MOST_ITEMS: Final = 400_000
+MOST_ITEMS: Final = 400_000
 """Keys and values of all files that are judged together, so that memory has a bound."""
 
 
@@ -181,7 +180,7 @@ class Reading:
         bad = unreadable_character(text, file.name)
         if bad is not None:
             return self._unread(file, text, bad)
-        left = max(0, _MOST_ITEMS - self.read)
+        left = max(0, MOST_ITEMS - self.read)
         texts = read_texts(text, file.name, most=min(MAX_ITEMS, left), outlines=True)
         self.read += texts.items
         problems = texts.problems
@@ -326,9 +325,15 @@ class Reading:
         out = left_out(self.folders, built)
         return found if declared else laid_out(found, everywhere.layouts, out)
 
+    @property
+    def is_declared(self) -> bool:
+        """Whether somebody says what of the files belongs together."""
+        said = self.declared
+        return said is not None and bool(said.together or said.scopes(self.files))
+
     def nearby(self) -> Nearby | None:
         """What may be of a scope's cluster; None where somebody says what belongs together."""
-        if self.declared is not None and self.declared.scopes(self.files):
+        if self.is_declared:
             return None
         return (self.everywhere or self.naming()).nearby
 
@@ -389,12 +394,4 @@ class Reading:
             day: What the last days of comments that let findings be are compared with. Default:
                 today.
         """
-        self._say_what_is_beyond()
         return tuple(file.report(day or today()) for file in self.files.values())
-
-    def _say_what_is_beyond(self) -> None:
-        """One finding for all files that are not read."""
-        if self.beyond:
-            found = beyond(len(self.beyond), _MOST_ITEMS)
-            self.files[self.beyond[0]].found.append(Placed(found, None))
-            self.beyond.clear()

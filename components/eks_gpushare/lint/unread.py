@@ -182,17 +182,20 @@ def looks_like_yaml(name: str, text: str) -> bool:
     return text.lstrip().startswith(("apiVersion:", "---", "{")) or "\napiVersion:" in text
 
 
-def beyond(files: int, most: int) -> Finding:
-    """What is said once of all files that are not read.
+def beyond(files: int, most: int, *, is_apart: bool) -> Placed:
+    """What is said once of all files that are not read with those that they may belong to.
 
     Args:
         files: How many these are.
         most: Keys and values that files have together, at most.
+        is_apart: Whether each of them is read by itself.
     """
     more = f" and {files - 1:,} other{'s' if files > 2 else ''}" if files > 1 else ""  # noqa: PLR2004
+    what = "are judged each by itself" if more else "is judged by itself"
     message = (
-        f"This file{more} cannot be read: files that may belong together are held in memory "
-        f"together, and have {most:,} keys and values at most."
+        f"This file{more} {what if is_apart else 'cannot be read'}: files that may belong together "
+        f"are held in memory together, and have {most:,} keys and values at most."
     )
     fix = "Leave generated files out by exclude in .gpushare-lint.yaml, or give fewer at once."
-    return UNREADABLE.finding((), message, fix)
+    found = UNREADABLE.finding((), message, fix)
+    return Placed(replace(found, severity="info") if is_apart else found, None)
