@@ -37,7 +37,9 @@ _OF_TOOLS: Final = frozenset((".git", ".terraform"))
 """Folders of many files that no pattern means."""
 _MOST_FILES: Final = 500
 """Most files of a module."""
-_TEXTS: Final = frozenset(("values", "yaml_body", "user_data", "user_data_base64", "tag"))
+_TEXTS: Final = frozenset(
+    ("values", "yaml_body", "user_data", "user_data_base64", "tag", "provisioner")
+)
 """Arguments whose unknown parts are left as such: read as YAML or as scripts, or by the beginning,
 as the name of the tag that has that of a cluster. So are those of names that images have."""
 

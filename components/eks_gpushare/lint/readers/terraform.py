@@ -24,6 +24,7 @@ from eks_gpushare.lint.role_trusts import role_trusts
 from eks_gpushare.lint.rules.control_plane import cluster_rules
 from eks_gpushare.lint.rules.terraform import disk_size, node_group_rules, unread_rules
 from eks_gpushare.lint.shell.helm import chart_name
+from eks_gpushare.lint.terraform_commands import commands_of
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.lint.terraform_groups import scaling_group, tags_of, with_tags
 from eks_gpushare.lint.terraform_objects import object_of, typed
@@ -123,9 +124,11 @@ def read_resources(
                 known = configuration.without_computed(address, given, *block)
                 judgements += cluster_rules(source, known)
             found += pointers(source, str(kind), given)
-            read = _object(document, place, source, kind, given)
-            found += read.items
-            inner += read.inner
+            reads = [_object(document, place, source, kind, given)]
+            for read in (*reads, *commands_of(document, place, given)):
+                found += read.items
+                judgements += read.judgements
+                inner += read.inner
     there = [
         (Source(each.address, each.document, each.place), each.kind, each.values)
         for each in resources

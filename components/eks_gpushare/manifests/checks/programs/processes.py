@@ -64,6 +64,12 @@ _GIVEN: Final = 64 * 2**20
 _LAUNCHER: Final = ("spec", "mpiReplicaSpecs", "Launcher", "template", "spec")
 _ON_GPUS: Final = re.compile(r"(?:^|[\s/])python[0-9.]*\s|_perf(?:_mpi)?(?:\s|$)")
 """What MPI starts that exchanges by NCCL: programs for training, and NVIDIA's tests of it."""
+_ONE_A_POD: Final = re.compile(r"(?:^|\s)(?:-N|--?npernode)[\s=]+1(?=\s|$)|\bppr:1:node\b")
+"""A process of MPI on each machine, https://docs.open-mpi.org/en/v5.0.x/man-openmpi/man1/mpirun.1.html."""
+_OF_SEVERAL: Final = re.compile(
+    r"_perf(?:_mpi)?\s(?:.*\s)?(?:-[gt]|--ngpus|--nthreads)[\s=]+(?!1(?:\s|$))"
+)
+"""A test of NCCL whose process has several GPUs or threads: github.com/NVIDIA/nccl-tests."""
 
 
 @edge(SPLIT, NO_SHARED_MEMORY)
@@ -187,4 +193,6 @@ def _trains(workload: Workload) -> bool:
         for key in ("command", "args")
         for word in items(at(container, key))
     ]
-    return bool(_ON_GPUS.search(" ".join(words)))
+    line = " ".join(words)
+    is_one = _ONE_A_POD.search(line) and not _OF_SEVERAL.search(line)
+    return bool(_ON_GPUS.search(line)) and not is_one
