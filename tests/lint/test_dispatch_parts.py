@@ -178,6 +178,25 @@ def test_more_documents_than_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 GPUS = {"requests": {"nvidia.com/gpu": 1}, "limits": {"nvidia.com/gpu": 4}}
+
+
+@pytest.mark.parametrize(
+    ("begins", "is_script"),
+    [
+        ("cat <<EOF | kubectl apply -f -", True),
+        ("# Ours\n\ncat <<-'END' > a.yaml", True),
+        ("cat: <<EOF", False),
+        ("echo a", False),
+    ],
+)
+def test_a_here_document_makes_a_script_of_a_file_of_any_name(
+    begins: str, *, is_script: bool
+) -> None:
+    found = report("pod.yaml", f"{begins}\n{json.dumps(POD)}\nEOF\n")
+
+    assert ("shell script" in found.kinds) is is_script
+
+
 UNEQUAL = json.dumps({**POD, "spec": {"containers": [{"name": "main", "resources": GPUS}]}})
 
 

@@ -60,6 +60,22 @@ def test_an_addon_of_another_tool_tells_which_karpenter_there_is(
 
 
 @pytest.mark.parametrize(
+    ("near", "far", "wrong"),
+    [("v0.9.1", "1.7.1", False), ("1.7.1", "v0.9.1", True), ("v0.9.1", "v0.30.0", False)],
+)
+def test_the_karpenter_that_is_installed_nearest_serves_a_pool(
+    near: str, far: str, wrong: bool, tmp_path: Path
+) -> None:
+    """A repository had one module of the first Karpenter, and a stack of the newest."""
+    files = {
+        "modules/eks/pool.yaml": POOL,
+        "modules/eks/up.sh": f"helm install karpenter karpenter/karpenter --version {near}\n",
+        "stacks/eks/up.sh": f"helm install karpenter karpenter/karpenter --version {far}\n",
+    }
+    assert is_error("GPU1050", files, tmp_path) is wrong
+
+
+@pytest.mark.parametrize(
     ("text", "versions"),
     [
         ("chartName: karpenter\nchartVersion: 0.35.4\n", ["0.35.4"]),

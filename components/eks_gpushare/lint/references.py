@@ -48,7 +48,7 @@ from eks_gpushare.lint.told_texts import (
     named_in,
 )
 from eks_gpushare.manifests.document import Document
-from eks_gpushare.manifests.folders import folders_above, is_below, nearest
+from eks_gpushare.manifests.folders import folders_above, in_common, is_below, nearest
 from eks_gpushare.manifests.kustomize import NAMES
 from eks_gpushare.manifests.rules.against import TOO_LARGE_POD
 from eks_gpushare.manifests.rules.eksctl import NO_DRIVER
@@ -210,7 +210,7 @@ class Naming:
             # The operator, wherever it is installed, brings one.
             named, given = {DRIVER}, set(self.having)
         elif judgement.rule is REMOVED_VERSION:
-            named, given = {True}, {self._serves_karpenter(judgement.message)}
+            named, given = {True}, {self._serves_karpenter(judgement)}
         elif judgement.rule is OLD_API and judgement.message.startswith(OLD_WORKLOADS):
             named, given = {OLD_OPENSHIFT}, set(self.having)
         elif judgement.rule is NO_DAEMON and CAPABLE in judgement.message:
@@ -223,13 +223,17 @@ class Naming:
         files = frozenset[str]().union(*self.clusters.values())
         return len(self.clusters) > 1 and not above.isdisjoint(map(posixpath.dirname, files))
 
-    def _serves_karpenter(self, message: str) -> bool:
-        """Whether each Karpenter that the files install is of before what a message says."""
-        went = _RELEASE.findall(message)
-        names = [name for kind, name in self.having if kind == KARPENTER]
-        found = {name: _RELEASE.match(name) for name in names if name != str(UNKNOWN)}
-        return bool(names and went) and all(
-            each is not None and _order(each.groups()) < _order(went[-1]) for each in found.values()
+    def _serves_karpenter(self, judgement: Problem) -> bool:
+        """Whether each Karpenter that is installed nearest is of before what a message says."""
+        went = _RELEASE.findall(judgement.message)
+        file = posixpath.normpath(judgement.source.file)
+        near: dict[int, set[str]] = {}
+        for (kind, name), files in self.having.items():
+            if kind == KARPENTER and name != str(UNKNOWN):
+                near.setdefault(max(in_common(file, each) for each in files), set()).add(name)
+        found = map(_RELEASE.match, near[max(near)] if near else ())
+        return bool(near and went) and all(
+            each is not None and _order(each.groups()) < _order(went[-1]) for each in found
         )
 
 

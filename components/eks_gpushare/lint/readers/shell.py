@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from eks_gpushare.manifests.document import Read
 
 _ENDINGS: Final = (".sh", ".bash", ".zsh", ".ksh")
-_SHEBANG: Final = re.compile(r"#!\s*\S*/(env\s+)?(ba|da|z|k)?sh\b")
+_BEGINS: Final = re.compile(
+    r"#!\s*\S*/(env\s+)?(ba|da|z|k)?sh\b"
+    r"|(?:[ \t]*(?:#[^\n]*)?\r?\n)*+cat[ \t]+<<-?[ \t]*['\"]?[A-Za-z]"  # whatever it is called
+)
 
 
 class ShellReader:
@@ -27,7 +30,7 @@ class ShellReader:
     def matches(self, file: str, text: str) -> bool:
         """Whether it is named or begins like one."""
         named = file.lower().endswith(_ENDINGS) or is_makefile(file)
-        return named or _SHEBANG.match(text) is not None
+        return named or _BEGINS.match(text) is not None
 
     def script(self, file: str, text: str) -> str:
         """The commands of a file that is one, each in its line."""

@@ -1,0 +1,122 @@
+"""Commands that Terraform runs itself, by `provisioner "local-exec"` of a resource."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from linted import said
+
+from eks_gpushare.lint.dispatch import lint_files
+from eks_gpushare.manifests.files import GivenFile
+
+GROUP = """\
+resource "aws_eks_node_group" "gpu" {
+  cluster_name   = "ml"
+  ami_type       = "AL2023_x86_64_NVIDIA"
+  instance_types = ["g5.xlarge"]
+  scaling_config {
+    min_size = 1
+    max_size = 2
+  }
+}
+"""
+INSTALLS = """\
+resource "null_resource" "gpus" {
+  OPTION
+  provisioner "local-exec" {
+    command = <<-EOT
+      aws eks update-kubeconfig --name ${aws_eks_node_group.gpu.cluster_name}
+      helm upgrade --install gpu-operator nvidia/gpu-operator -n gpus --version v25.10.0 \\
+        --set driver.enabled=false,toolkit.enabled=TOOLKIT
+      kubectl apply -f - <<EOF
+      apiVersion: v1
+      kind: Pod
+      metadata: {name: a}
+      spec:
+        containers:
+        - name: a
+          resources: {limits: {nvidia.com/gpu: 2}, requests: {nvidia.com/gpu: 1}}
+      EOF
+    EOT
+    MORE
+  }
+}
+"""
+
+
+def module(toolkit: str = "true", more: str = "", option: str = "") -> str:
+    made = INSTALLS.replace("TOOLKIT", toolkit).replace("MORE", more).replace("OPTION", option)
+    return f"{GROUP}{made}"
+
+
+def test_what_they_install_and_apply_is_judged_with_the_nodes_of_the_root() -> None:
+    (report,) = lint_files([GivenFile("main.tf", module())])
+
+    lines = {each.finding.code: each.position and each.position.line for each in report.found}
+    assert lines == {"GPU1180": 16, "GPU1114": 24}
+    assert said({"main.tf": module(toolkit="false")}) == ["GPU1114"]
+
+
+@pytest.mark.parametrize(
+    "more", ["", 'interpreter = ["/bin/bash", "-c"]', 'interpreter = ["sh", "-c"]']
+)
+def test_a_shell_runs_them(more: str) -> None:
+    assert said({"main.tf": module(more=more)}) == ["GPU1180", "GPU1114"]
+
+
+@pytest.mark.parametrize(
+    ("more", "option"),
+    [
+        ("when = destroy", ""),
+        ('when = "destroy"', ""),
+        ('interpreter = ["python3", "-c"]', ""),
+        ("interpreter = var.shell", ""),
+        ("", "count = 0"),
+    ],
+)
+def test_what_is_run_by_others_at_another_time_or_not_at_all(more: str, option: str) -> None:
+    assert said({"main.tf": module(more=more, option=option)}) == []
+
+
+def test_those_of_a_machine_that_is_made_are_its_own() -> None:
+    text = module().replace('"local-exec"', '"remote-exec"').replace("command = ", "script = ")
+
+    assert said({"main.tf": text}) == []
+
+
+@pytest.mark.parametrize("kind", ["terraform_data", "aws_instance", "google_compute_instance"])
+def test_any_resource_may_have_some(kind: str) -> None:
+    text = module().replace('resource "null_resource"', f'resource "{kind}"')
+
+    assert said({"main.tf": text}) == ["GPU1180", "GPU1114"]
+
+
+def test_one_line_of_a_module_that_two_roots_call() -> None:
+    """Each root has its own, so that neither has it twice."""
+    plugin = "helm install nvdp nvdp/nvidia-device-plugin -n nvdp --version 0.17.4"
+    command = f'provisioner "local-exec" {{\n    command = "{plugin}"\n  }}\n'
+    files = {
+        "modules/plugin/main.tf": f'resource "null_resource" "a" {{\n  {command}}}\n',
+        **{
+            f"{root}/main.tf": f'{GROUP}module "a" {{\n  source = "../modules/plugin"\n}}\n'
+            for root in ("dev", "prod")
+        },
+    }
+    assert said(files) == []
+    files["prod/main.tf"] += module(toolkit="false").removeprefix(GROUP)
+    assert said(files) == ["GPU1185", "GPU1114"]
+
+
+def test_a_condition_that_is_not_known() -> None:
+    """Of two that are each on such a condition there need not be both."""
+    plugin = "helm install nvdp nvdp/nvidia-device-plugin -n nvdp --version 0.17.4"
+    other = (
+        'variable "a" {}\nresource "null_resource" "p" {\n  count = var.a ? 1 : 0\n'
+        f'  provisioner "local-exec" {{\n    command = "{plugin}"\n  }}\n}}\n'
+    )
+    on = module(toolkit="false", option="count = var.b ? 1 : 0") + 'variable "b" {}\n'
+
+    assert said({"main.tf": on + other}) == ["GPU1114"]
+    sure = re.sub(r"var.[ab] \? 1 : 0", "1", on + other)
+    assert said({"main.tf": sure}) == ["GPU1114", "GPU1185"]
