@@ -61,7 +61,13 @@ def test_an_addon_of_another_tool_tells_which_karpenter_there_is(
 
 @pytest.mark.parametrize(
     ("near", "far", "wrong"),
-    [("v0.9.1", "1.7.1", False), ("1.7.1", "v0.9.1", True), ("v0.9.1", "v0.30.0", False)],
+    [
+        ("v0.9.1", "1.7.1", False),
+        ("1.7.1", "v0.9.1", True),
+        ("v0.9.1", "v0.30.0", False),
+        ("$VERSION", "1.7.1", False),
+        ("1.7.1", "$VERSION", True),
+    ],
 )
 def test_the_karpenter_that_is_installed_nearest_serves_a_pool(
     near: str, far: str, wrong: bool, tmp_path: Path

@@ -229,10 +229,11 @@ class Naming:
         file = posixpath.normpath(judgement.source.file)
         near: dict[int, set[str]] = {}
         for (kind, name), files in self.having.items():
-            if kind == KARPENTER and name != str(UNKNOWN):
+            if kind == KARPENTER:
                 near.setdefault(max(in_common(file, each) for each in files), set()).add(name)
-        found = map(_RELEASE.match, near[max(near)] if near else ())
-        return bool(near and went) and all(
+        names = near[max(near)] if near else set[str]()
+        found = [_RELEASE.match(name) for name in names if name != str(UNKNOWN)]
+        return bool(names and went) and all(
             each is not None and _order(each.groups()) < _order(went[-1]) for each in found
         )
 
