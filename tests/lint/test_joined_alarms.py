@@ -602,6 +602,25 @@ def test_a_configuration_that_is_left_out_or_named_by_hand_is_not_forgotten(
     assert ("GPU1121" in said(files)) == wrong
 
 
+@pytest.mark.parametrize(
+    ("comment", "wrong"),
+    [
+        ("", True),
+        ("# why", True),
+        ("#kubectl patch clusterpolicies.nvidia.com/cluster-policy --type merge -p ...", False),
+    ],
+)
+def test_a_comment_may_tell_the_operator_of_the_configuration_that_nodes_ask_for(
+    comment: str, wrong: bool
+) -> None:
+    """A script for InstaSlice has the command that is to be run once the operator is there."""
+    script = (
+        "helm install gpu nvidia/gpu-operator -n gpu --set mig.strategy=mixed\n"
+        f"{comment}\nkubectl label node --all nvidia.com/device-plugin.config=shared\n"
+    )
+    assert ("GPU1124" in said({"up.sh": script})) == wrong
+
+
 def test_a_chart_that_makes_its_configurations_names_no_other() -> None:
     release = UNUSED.replace("{gfd: {enabled: true}}", "{config: {map: {any: 'version: v1'}}}")
     reports = lint_files([GivenFile("a.yaml", release)])

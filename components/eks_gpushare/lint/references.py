@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.documents.reading import is_guide
-from eks_gpushare.inventory.edges.configs import MAP_UNUSED
+from eks_gpushare.inventory.edges.configs import LABEL_UNREAD, MAP_UNUSED
 from eks_gpushare.inventory.edges.daemonsets import UNLABELLED
 from eks_gpushare.inventory.edges.drivers import NOWHERE
 from eks_gpushare.inventory.edges.landing import ELSEWHERE, PODS_KEPT_OUT
@@ -259,10 +259,9 @@ def _order(release: Iterable[str]) -> list[int]:
 def as_applied(
     judgement: Judgement, texts: Mapping[str, str], built: Iterable[frozenset[str]]
 ) -> Judgement:
-    """A configuration that nothing names as a note, where that may be meant.
+    """A configuration that nothing names, or that a node asks for, as a note where it may be meant.
 
-    It may lie beside a kustomization that leaves it out, say how the operator is told of it, or
-    be named by a line that is put out by a comment.
+    A comment may say how the operator is told of it.
 
     Args:
         judgement: What was found.
@@ -270,19 +269,30 @@ def as_applied(
         built: The files of each kustomization.
     """
     document = judgement.source.document
-    if not isinstance(judgement, Problem) or judgement.rule is not MAP_UNUSED:
+    if not isinstance(judgement, Problem) or not isinstance(document, Document):
         return judgement
-    if not isinstance(document, Document):
+    if judgement.rule not in (MAP_UNUSED, LABEL_UNREAD):
         return judgement
+    is_told = _TELLS.search(texts.get(document.file, "")) is not None
+    if is_told or (judgement.rule is MAP_UNUSED and _is_put_out(judgement, document, texts, built)):
+        return replace(judgement, severity="info")
+    return judgement
+
+
+def _is_put_out(
+    judgement: Problem,
+    document: Document,
+    texts: Mapping[str, str],
+    built: Iterable[frozenset[str]],
+) -> bool:
+    """Whether a map lies beside a kustomization that leaves it out, or a comment names it."""
     file = posixpath.normpath(document.file)
     beside = {posixpath.join(posixpath.dirname(file), name) for name in NAMES}
-    left_out = beside & {posixpath.normpath(name) for name in texts} and not any(
-        file in files for files in built
-    )
-    tells = _TELLS.search(texts.get(document.file, ""))
+    has_one = bool(beside & {posixpath.normpath(name) for name in texts})
+    if has_one and not any(file in files for files in built):
+        return True
     off = re.compile(rf"#.*\bname: *[\"']?{re.escape(judgement.source.name.split()[-1])}\b")
-    put_out = any(off.search(text) for text in texts.values())
-    return replace(judgement, severity="info") if left_out or tells or put_out else judgement
+    return any(off.search(text) for text in texts.values())
 
 
 def naming(
