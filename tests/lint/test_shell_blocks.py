@@ -41,6 +41,7 @@ CHOICES = {
     'X=a; if [ "$1" = y ]; then X=b; elif [ "$2" = y ]; then echo "$X"; fi': ["a"],
     'X=a; f() { if [ "$1" = y ]; then X=b; fi; }; f "$1"; echo "$X"': [GAP],
     'X=a; echo if else; if [ "$1" = y ]; then X=a; fi; echo "$X"': ["if", "a"],
+    'X=a; if [ "$1" = y ]; then echo fi; X=b; else echo else; fi; echo "$X"': ["fi", "else", GAP],
     'X=a; ! if [ "$1" = y ]; then X=b; fi; echo "$X"': [GAP],
     'if [ "$1" = y ]; then X=a; fi; X=c; echo "$X"': ["c"],
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from linted import said
+from linted import every, said
 
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.files import GivenFile
@@ -120,3 +120,15 @@ def test_a_condition_that_is_not_known() -> None:
     assert said({"main.tf": on + other}) == ["GPU1114"]
     sure = re.sub(r"var.[ab] \? 1 : 0", "1", on + other)
     assert said({"main.tf": sure}) == ["GPU1114", "GPU1185"]
+
+
+def test_labels_that_it_puts_on_nodes_are_a_note() -> None:
+    """A cluster by kubespray has its nodes labelled so, whenever it is brought up to date."""
+    label = "kubectl label node a nvidia.com/gpu.present=true"
+    text = (
+        f'resource "null_resource" "a" {{\n  provisioner "local-exec" {{\n    command = "{label}"'
+    )
+    found = every([("main.tf", text + "\n  }\n}\n")])
+
+    assert [(each.code, each.severity) for each in found] == [("GPU1062", "info")]
+    assert said({"label.sh": label}) == ["GPU1062"]

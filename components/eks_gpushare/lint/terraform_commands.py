@@ -9,7 +9,9 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.rules.shell import BY_HAND
 from eks_gpushare.lint.shell.reading import read_commands, read_of, too_large
 from eks_gpushare.manifests.charts import within_values
 from eks_gpushare.manifests.document import Document, Read
@@ -47,7 +49,7 @@ def commands_of(document: Document, place: FieldPath, given: Any) -> Iterator[Re
         said = Said(file)
         read_commands(command, said, begins.line, begins.column)
         said.inner += [each for values in said.values for each in within_values(values)]
-        yield _of_resource(read_of(said, command), document)
+        yield _of_resource(_repeated(read_of(said, command)), document)
 
 
 def _is_run(block: Any) -> bool:
@@ -55,6 +57,17 @@ def _is_run(block: Any) -> bool:
     interpreter = at(block, "interpreter")
     first = "sh" if interpreter is None else at(block, "interpreter", 0)
     return at(block, "when") is None and bool(_SHELL.fullmatch(str(first)))
+
+
+def _repeated(read: Read) -> Read:
+    """What is put on nodes as a note: with new nodes Terraform may make the resource anew."""
+    judgements = [
+        replace(each, severity="info")
+        if isinstance(each, Problem) and each.rule is BY_HAND
+        else each
+        for each in read.judgements
+    ]
+    return read._replace(judgements=judgements)
 
 
 def _of_resource(read: Read, of: Document) -> Read:

@@ -81,7 +81,7 @@ class Blocks:
             self.next_arm("if")
         elif word == "}":
             self._groups -= bool(self._groups)
-        self._may_begin &= word in BEFORE_COMMAND or word in _BEGINS
+        self._may_begin &= word in BEFORE_COMMAND
 
     def end_command(self) -> None:
         """Note that the next word begins another command."""
