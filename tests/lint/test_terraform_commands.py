@@ -132,3 +132,12 @@ def test_labels_that_it_puts_on_nodes_are_a_note() -> None:
 
     assert [(each.code, each.severity) for each in found] == [("GPU1062", "info")]
     assert said({"label.sh": label}) == ["GPU1062"]
+
+
+def test_what_else_is_wrong_with_a_command_is_as_grave_as_in_a_script() -> None:
+    taint = "kubectl taint node a nvidia.com/gpu"
+    text = (
+        f'resource "null_resource" "a" {{\n  provisioner "local-exec" {{\n    command = "{taint}"'
+    )
+
+    assert said({"main.tf": text + "\n  }\n}\n"}) == said({"taint.sh": taint}) == ["GPU1063"]
