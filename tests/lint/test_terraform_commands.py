@@ -135,7 +135,7 @@ def test_labels_that_it_puts_on_nodes_are_a_note() -> None:
 
 
 def test_what_else_is_wrong_with_a_command_is_as_grave_as_in_a_script() -> None:
-    taint = "kubectl taint node a nvidia.com/gpu"
+    taint = "kubectl taint node a nvidia.com/gpu=true"
     text = (
         f'resource "null_resource" "a" {{\n  provisioner "local-exec" {{\n    command = "{taint}"'
     )
