@@ -29,6 +29,22 @@ def charts(given: Document) -> list[str]:
 
 
 @pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("apiVersion: config.kueue.x-k8s.io/v1beta1\nkind: Configuration\n", ["kueue"]),
+        ("leaderElection: {resourceID: gpu.amd.com}\n", []),
+        (None, []),
+    ],
+)
+def test_a_chart_that_is_made_as_kueues_is_none(text: str | None, found: list[str]) -> None:
+    """AMD's operator has a `managerConfig` too, as every chart that helmify makes."""
+    values = {"controllerManager": {"manager": {}}, "kubernetesClusterDomain": "cluster.local"}
+    config = {"controllerManagerConfigYaml": text}
+
+    assert charts(document({**values, "managerConfig": config})) == found
+
+
+@pytest.mark.parametrize(
     ("value", "chart"),
     [
         # Keys that are one chart's own, each of which is enough.

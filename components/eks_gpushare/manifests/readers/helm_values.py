@@ -82,7 +82,8 @@ _OF_OTHERS: Final[Mapping[str, Callable[[Any], bool]]] = {
         plain(key) in _OF_HAMI for key, _ in pairs(value.get("devicePlugin"))
     ),
     CLUSTER_AUTOSCALER: lambda value: isinstance(at(value, "autoDiscovery", "clusterName"), str),
-    KUEUE: lambda value: isinstance(at(value, "managerConfig", CONFIGURATION), str),
+    # Every chart that helmify makes has that key, such as the one of AMD's operator.
+    KUEUE: lambda value: "kueue.x-k8s.io/" in str(at(value, "managerConfig", CONFIGURATION)),
     VOLCANO: lambda value: isinstance(at(value, "custom", "scheduler_config_override"), str),
 }
 """Charts beside those of GPUs, and what only their values have."""
