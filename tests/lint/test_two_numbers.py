@@ -398,6 +398,16 @@ QUIET = [
         "image: own, resources: {limits: {nvidia.com/gpu: 8}}",
         "image: own, resources: {limits: {nvidia.com/gpu: '${N}'}}",
     ),
+    (
+        "GPU1236",
+        "image: own, resources: {limits: {nvidia.com/gpu: 8}}",
+        "image: own, resources: {limits: {composite.dra/gpu-nic-pair: '8'}}",
+    ),
+    (
+        "GPU1236",
+        "image: own, resources: {limits: {nvidia.com/gpu: 8}}",
+        "image: own, resources: {claims: [{name: gpus}]}",
+    ),
 ]
 STILL = [
     ("GPU1290", "eu-west-1a, eu-west-1b", "eu-west-1a", "and the NodePool pool can have 1."),
@@ -414,6 +424,12 @@ STILL = [
     ),
     ("GPU1235", "0, 1", "0, 3, 1", "device 3"),
     ("GPU1236", "size: 2", "size: 3", "3 pods have 24"),
+    (
+        "GPU1236",
+        "image: own, resources: {limits: {nvidia.com/gpu: 8}}",
+        "image: own, resources: {limits: {cpu: 8}}",
+        "2 pods have 8",
+    ),
 ]
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.requests import requests_of
+from eks_gpushare.inventory.scheduling import is_extended
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, has_unknown, items, text
+from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.manifests.pod_fields import is_plain
 
 if TYPE_CHECKING:
@@ -83,6 +84,16 @@ def gpu_containers(workload: Workload) -> Iterator[GpuContainer]:
         # What is yet to be filled in decides as a variable of a shell does.
         line = " ".join("$" if word is UNKNOWN else _COMMENT.sub("", str(word)) for word in words)
         yield GpuContainer(workload, place, value, line, gpus)
+
+
+def asks_for_devices(container: GpuContainer) -> bool:
+    """Whether it asks for devices of any kind, which may be GPUs under a name of somebody's own."""
+    asked = [
+        name
+        for part in ("limits", "requests")
+        for name, _ in pairs(at(container.value, "resources", part))
+    ]
+    return any(map(is_extended, asked)) or bool(at(container.value, "resources", "claims"))
 
 
 def shares_memory(container: GpuContainer) -> bool:

@@ -17,7 +17,7 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.programs.gpu_containers import gpu_containers
+from eks_gpushare.manifests.checks.programs.gpu_containers import asks_for_devices, gpu_containers
 from eks_gpushare.manifests.checks.programs.gpu_programs import server_of, split_over
 from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.gpu_programs import NO_MEETING_POINT, SPLIT
@@ -80,7 +80,10 @@ def groups(inventory: Inventory) -> Iterator[Judgement]:
 
 def _gpus(workload: Workload) -> list[int | None]:
     """How many each of its containers has; None where that is not known."""
-    return [each.gpus for each in gpu_containers(workload)]
+    return [
+        None if each.gpus == 0 and asks_for_devices(each) else each.gpus
+        for each in gpu_containers(workload)
+    ]
 
 
 @edge(NO_MEETING_POINT)
