@@ -97,6 +97,10 @@ def daemon(text: str, kind: str = "DaemonSet") -> str:
     [
         (job(), True),
         (job("TFJob"), True),
+        (job(command="python3, train.py"), False),
+        (job(command="python3, -u, train.py, --epochs, '3'"), False),
+        (job(command="python3, train.py, --devices, '4'"), True),
+        (job(command="python3, -m, train"), True),
         (job("MPIJob"), True),
         (job("MPIJob", mpi="/opt/nccl-tests/build/all_reduce_perf"), True),
         (job("MPIJob", mpi="fi_info"), False),

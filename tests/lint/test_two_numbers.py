@@ -408,6 +408,7 @@ QUIET = [
         "image: own, resources: {limits: {nvidia.com/gpu: 8}}",
         "image: own, resources: {claims: [{name: gpus}]}",
     ),
+    ("GPU1236", "nvidia.com/gpu: 8", "cpu: 8"),
 ]
 STILL = [
     ("GPU1290", "eu-west-1a, eu-west-1b", "eu-west-1a", "and the NodePool pool can have 1."),

@@ -67,7 +67,8 @@ def groups(inventory: Inventory) -> Iterator[Judgement]:
             wanted = split_over(container, server) if server is not None else None
             known = [each for each in counts if each is not None]
             total = sum(known)
-            if wanted is not None and len(known) == len(counts) and wanted > total:
+            # Of pods without any it is told elsewhere, unless they come by an annotation.
+            if wanted is not None and len(known) == len(counts) and wanted > total > 0:
                 yield Problem(
                     SPLIT,
                     leader.source,

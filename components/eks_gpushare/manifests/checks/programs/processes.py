@@ -165,6 +165,8 @@ def _shared(container: GpuContainer, gpus: int) -> Iterator[Problem]:
             f"{at_start(container.workload.source.name)} trains on {gpus} GPUs, and its "
             "processes have 64 MiB of shared memory.",
             f"Mount an emptyDir with medium: Memory at {SHM}.",
+            # One process, unless the program itself starts others, such as those that load data.
+            severity="info" if _starts_one(container) else None,
         )
 
 
