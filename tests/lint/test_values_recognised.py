@@ -29,6 +29,21 @@ def charts(given: Document) -> list[str]:
 
 
 @pytest.mark.parametrize(
+    ("value", "chart"),
+    [
+        ({"autoDiscovery": {"clusterName": "ml"}}, "cluster-autoscaler"),
+        ({"prometheus": {"prometheusSpec": {}}}, "kube-prometheus-stack"),
+    ],
+)
+def test_a_chart_with_other_keys_is_another(value: dict[str, Any], chart: str) -> None:
+    own = {"own": 1, "more": 2}
+
+    assert charts(document(value)) == [chart]
+    assert charts(document({**value, "own": 1})) == [chart]
+    assert charts(document({**value, **own})) == []
+
+
+@pytest.mark.parametrize(
     ("text", "found"),
     [
         ("apiVersion: config.kueue.x-k8s.io/v1beta1\nkind: Configuration\n", ["kueue"]),

@@ -176,7 +176,7 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
     if "gpuResourcesEnabledOverride" in value or isinstance(at(resources, _DOMAINS), dict):
         yield DRA_DRIVER, ()
         return
-    yield from ((chart, ()) for chart, is_of in _OF_OTHERS.items() if is_of(value))
+    yield from ((chart, ()) for chart in _others(value))
     if isinstance(at(value, "ollama", "enabled"), bool) and _OPEN_WEBUI in plain(document.file):
         yield OPEN_WEBUI, ()
     image = image_name(str(at(value, "image", "repository") or ""))
@@ -212,6 +212,15 @@ def _is_of_another(chart: str, value: Mapping[str, Any]) -> bool:
     return (
         bool(own) and len(value) > 1 and chart not in value and not any(key in own for key in value)
     )
+
+
+def _others(value: Mapping[str, Any]) -> Iterator[str]:
+    """The charts beside those of GPUs that have at least half of the keys, and one of their own."""
+    for chart, is_of in _OF_OTHERS.items():
+        known = chart_keys(chart)
+        own = set(known.below(())) if known is not None else set(value)
+        if is_of(value) and len(value.keys() & own) * 2 >= len(value):
+            yield chart
 
 
 def _chooses(config: Any) -> bool:
