@@ -197,24 +197,6 @@ def test_a_here_document_makes_a_script_of_a_file_of_any_name(
     assert ("shell script" in found.kinds) is is_script
 
 
-@pytest.mark.parametrize(
-    ("text", "severity"),
-    [
-        ("env: {a: 1}\nenv: {a: 1}\n", "info"),
-        ("env:\nenv:\n", "info"),
-        ("env: {a: 1}\nenv: {a: 2}\n", "warning"),
-        ("env: {a: 1}\nenv: {a: '1'}\n", "warning"),
-        ("env: {a: $A}\nenv: {a: $A}\n", "warning"),
-        ("env: <yours>\nenv: <yours>\n", "warning"),
-    ],
-)
-def test_a_key_that_stands_twice_with_one_value_is_a_note(text: str, severity: str) -> None:
-    """It does not matter which of the two a program takes."""
-    found = report("pod.yaml", json.dumps(POD) + f"\n---\n{text}").findings
-
-    assert [(each.code, each.severity) for each in found] == [("GPU1002", severity)]
-
-
 UNEQUAL = json.dumps({**POD, "spec": {"containers": [{"name": "main", "resources": GPUS}]}})
 
 

@@ -12,7 +12,6 @@ from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
 from eks_gpushare.manifests.files import ENDINGS
 from eks_gpushare.manifests.json_text import is_json_file, is_log
 from eks_gpushare.manifests.placeholders import is_template
-from eks_gpushare.stack_file.yaml_problems import DUPLICATES
 
 if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding
@@ -68,10 +67,9 @@ def told(problem: YamlProblem, text: str) -> Placed:
         text: The text, of which it depends whether it is a template.
     """
     place = Position(problem.line, problem.column)
-    if problem.kind in DUPLICATES:
+    if problem.kind == "duplicate":
         message = f"{problem.message[:1].upper()}{problem.message[1:]}."
-        found = TWICE.finding(problem.path, message, sentence(problem.fix))
-        return as_note(Placed(found, place)) if problem.kind == "repeated" else Placed(found, place)
+        return Placed(TWICE.finding(problem.path, message, sentence(problem.fix)), place)
     if _USER_DATA.match(text):
         return Placed(not_read("it is user data, which is read where nodes are given it"), None)
     if len(_COMMAND.findall(text)) > 1:
@@ -135,7 +133,7 @@ def is_of_others(name: str, text: str, problem: YamlProblem, *, in_folder: bool)
         if in_folder and problem.kind == "size" and _IS_JSON_OF_OURS.search(text) is None:
             return True  # an API's description has apiVersion among its properties
         return is_log(text) or not (_MAY_BE_OURS.search(text) or "{{" in text)
-    if not in_folder or problem.kind in (*DUPLICATES, "size") or is_template(text, problem.line):
+    if not in_folder or problem.kind in ("duplicate", "size") or is_template(text, problem.line):
         return False
     return _IS_OURS.search(text) is None
 

@@ -5,10 +5,10 @@ Unlike that of stack files it may have aliases, merges, tags and keys of any kin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import PartlyKnown, has_unknown
+from eks_gpushare.inventory.values import PartlyKnown
 from eks_gpushare.manifests.placeholders import (
     GAP,
     is_comment_for_value,
@@ -49,9 +49,6 @@ class KubernetesComposer(Composer):
 
     def _fault(self, kind: str, event: Event, message: str, fix: str = "") -> None:
         self._stop(kind, event, message, fix)
-
-    def _is_same(self, before: Any, now: Node) -> bool:
-        return before == now.value and not has_unknown(before) and GAP not in repr(before)
 
     def _made(self, node: Node) -> Node:
         """The short form of one of CloudFormation's functions is as its long form."""

@@ -24,12 +24,7 @@ from eks_gpushare.manifests.nodes import MAX_ITEMS, KubernetesComposer
 from eks_gpushare.manifests.placeholders import has_more, with_gaps
 from eks_gpushare.manifests.yaml_text import BlockScalar, YamlText
 from eks_gpushare.stack_file.composer import find
-from eks_gpushare.stack_file.yaml_problems import (
-    DUPLICATES,
-    LINE_BREAK,
-    StopReadingError,
-    YamlProblem,
-)
+from eks_gpushare.stack_file.yaml_problems import LINE_BREAK, StopReadingError, YamlProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -136,7 +131,7 @@ def read_texts(
         most -= composer.items
         alone = False
         marked = bool(found) and has_marked_parts(part)
-        found = [each for each in found if not marked or each.kind not in DUPLICATES]
+        found = [each for each in found if not marked or each.kind != "duplicate"]
         may = editable and place is None and not marked
         # A key stands twice where tags in comments say which of the two is there.
         twice = bool(found) and has_tags_in_comments(part)

@@ -196,10 +196,6 @@ class Composer(EventReader, ABC):
             node.size += child.size
         return span_of(event).end
 
-    def _is_same(self, before: Any, now: Node) -> bool:  # noqa: ARG002  (one to override)
-        """Whether a key that stands twice has one value, so that either may count."""
-        return False
-
     def _mapping(self, node: Node) -> int:
         values: dict[str, Any] = node.value
         seen: dict[str, int] = {}
@@ -210,12 +206,11 @@ class Composer(EventReader, ABC):
             merges = key == "<<" and type(event) is yaml.ScalarEvent and is_plain(event)
             self._path.append(key)
             self._look_at_key(event, key, merges=merges)
-            value_event = self._event()
-            child = self._node(value_event)
             if key in seen and not (merges and self._lenient):
                 message = f"the key {shorten(key)!r} is already set on line {seen[key]}"
-                kind = "repeated" if self._is_same(values.get(key), child) else "duplicate"
-                self._report(kind, event, message, "keep one of the two")
+                self._report("duplicate", event, message, "keep one of the two")
+            value_event = self._event()
+            child = self._node(value_event)
             if merges:
                 merged += self._merge_sources(value_event, child)
             elif self._lenient or key not in seen:

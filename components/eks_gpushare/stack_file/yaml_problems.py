@@ -21,9 +21,6 @@ _HINTS: Final = (
 )
 _SHOWN: Final = 60
 
-DUPLICATES: Final = ("duplicate", "repeated")
-"""Kinds of problems of a key that stands twice; the others leave nothing to be read."""
-
 
 class Mark(Protocol):
     """Where PyYAML saw something; both numbers count from 0."""
@@ -46,9 +43,8 @@ class YamlProblem(NamedTuple):
 
     kind: str = "syntax"
     """What sort of problem: ``syntax``, ``tab``, ``character``, ``encoding``, ``size``, ``depth``,
-    ``directive``, ``documents``, ``alias``, ``merge``, ``duplicate``, ``repeated`` (a key that
-    stands twice with the same value), ``key``, ``tag``, ``scalar``, ``timestamp`` or
-    ``infinite``."""
+    ``directive``, ``documents``, ``alias``, ``merge``, ``duplicate``, ``key``, ``tag``, ``scalar``,
+    ``timestamp`` or ``infinite``."""
 
     path: Path = ()
     """The key path concerned, as far as it is known."""

@@ -20,7 +20,6 @@ from eks_gpushare.manifests.charts import within_values
 from eks_gpushare.manifests.shell.said import Said, placed_document
 from eks_gpushare.manifests.snippets import read_snippet
 from eks_gpushare.sharing.labels import CONFIG_LABEL
-from eks_gpushare.stack_file.yaml_problems import DUPLICATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -105,7 +104,7 @@ def _take_data(block: Block, said: Said) -> None:
     begins = block.text.lstrip().startswith(("apiVersion:", "kind:", '{"apiVersion"'))
     shortened = re.search(r"^[ \t]*(\.\.\.|…|\[\.\.\.\])", block.text, re.MULTILINE)
     for problem in read.problems[:1]:
-        if begins and not shortened and problem.kind not in DUPLICATES:
+        if begins and not shortened and problem.kind != "duplicate":
             source = said.source("the block", Position(problem.line, problem.column), {})
             message = f"This is no YAML: {problem.message}."
             said.judgements.append(
