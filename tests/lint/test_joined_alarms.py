@@ -607,7 +607,9 @@ def test_a_configuration_that_is_left_out_or_named_by_hand_is_not_forgotten(
     [
         ("", True),
         ("# why", True),
+        ("# kubectl wait clusterpolicy/cluster-policy --for=jsonpath={.status.state}=ready", True),
         ("#kubectl patch clusterpolicies.nvidia.com/cluster-policy --type merge -p ...", False),
+        ("# the cluster policy: kubectl edit clusterpolicy", False),
     ],
 )
 def test_a_comment_may_tell_the_operator_of_the_configuration_that_nodes_ask_for(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from itertools import product
 
@@ -47,7 +46,6 @@ CHOICES = {
 }
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not on PATH")
 @pytest.mark.parametrize(("text", "known"), CHOICES.items())
 def test_what_is_known_is_what_every_run_prints(text: str, known: list[str]) -> None:
     runs = set()

@@ -59,6 +59,8 @@ def test_json_may_have_what_yaml_has_not() -> None:
 
     assert document.value == {"a": "\ufffd\ufffd\ufdd0", "b": 1}
     assert unreadable_character(text, "a.json") is None
+    (document,) = read_texts('{"a": "\u2028\x85",\n"b": 1}', "a.json").documents
+    assert document.position(("b",)).line == 2  # YAML begins a line at each of the two
     for other in (unreadable_character(text, "a.yaml"), unreadable_character(text[:-1], "a.json")):
         assert other is not None
 

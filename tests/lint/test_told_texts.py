@@ -81,6 +81,19 @@ def test_the_karpenter_that_is_installed_nearest_serves_a_pool(
     assert is_error("GPU1050", files, tmp_path) is wrong
 
 
+@pytest.mark.parametrize(("top", "wrong"), [("1.5.0", True), ("v0.16.0", False)])
+def test_one_that_is_installed_in_a_folder_above_is_near_too(
+    top: str, wrong: bool, tmp_path: Path
+) -> None:
+    install = "helm install karpenter karpenter/karpenter --version "
+    files = {
+        "modules/a/pool.yaml": POOL,
+        "modules/b/old.sh": f"{install}v0.16.0\n",
+        "up.sh": f"{install}{top}\n",
+    }
+    assert is_error("GPU1050", files, tmp_path) is wrong
+
+
 @pytest.mark.parametrize(
     ("text", "versions"),
     [

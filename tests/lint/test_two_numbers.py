@@ -408,7 +408,6 @@ QUIET = [
         "image: own, resources: {limits: {nvidia.com/gpu: 8}}",
         "image: own, resources: {claims: [{name: gpus}]}",
     ),
-    ("GPU1236", "nvidia.com/gpu: 8", "cpu: 8"),
 ]
 STILL = [
     ("GPU1290", "eu-west-1a, eu-west-1b", "eu-west-1a", "and the NodePool pool can have 1."),
@@ -428,9 +427,10 @@ STILL = [
     (
         "GPU1236",
         "image: own, resources: {limits: {nvidia.com/gpu: 8}}",
-        "image: own, resources: {limits: {cpu: 8}}",
+        "image: own, resources: {limits: {cpu: 8, vpc.amazonaws.com/efa: 4}}",
         "2 pods have 8",
     ),
+    ("GPU1236", "nvidia.com/gpu: 8", "cpu: 8", "2 pods have 0"),
 ]
 
 

@@ -71,6 +71,12 @@ if TYPE_CHECKING:
 
 _TELLS: Final = re.compile(r"#.*\bclusterpolic(?:y|ies)\b", re.IGNORECASE)
 """A comment with the operator's own object, which one may change by hand."""
+_CHANGES: Final = re.compile(
+    r"#.*\b(?:patch|edit)\b.*\bclusterpolic(?:y|ies)\b"
+    r"|#.*\bclusterpolic(?:y|ies)\b.*\bdevicePlugin\b",
+    re.IGNORECASE,
+)
+"""One with the command that does so."""
 _LACKING: Final = (
     *(RESOURCE_AS_LABEL, BY_HAND, NO_DRIVER, NOWHERE, REMOVED_VERSION, NO_DAEMON, OLD_API),
 )
@@ -224,14 +230,17 @@ class Naming:
         return len(self.clusters) > 1 and not above.isdisjoint(map(posixpath.dirname, files))
 
     def _serves_karpenter(self, judgement: Problem) -> bool:
-        """Whether each Karpenter that is installed nearest is of before what a message says."""
+        """Whether each Karpenter installed nearest, or above, is of before what a message says."""
         went = _RELEASE.findall(judgement.message)
         file = posixpath.normpath(judgement.source.file)
+        above = set(folders_above(posixpath.dirname(file)))
         near: dict[int, set[str]] = {}
+        names: set[str] = set()
         for (kind, name), files in self.having.items():
             if kind == KARPENTER:
                 near.setdefault(max(in_common(file, each) for each in files), set()).add(name)
-        names = near[max(near)] if near else set[str]()
+                names |= set() if above.isdisjoint(map(posixpath.dirname, files)) else {name}
+        names |= near[max(near)] if near else set()
         found = [_RELEASE.match(name) for name in names if name != str(UNKNOWN)]
         return bool(names and went) and all(
             each is not None and _order(each.groups()) < _order(went[-1]) for each in found
@@ -273,7 +282,8 @@ def as_applied(
         return judgement
     if judgement.rule not in (MAP_UNUSED, LABEL_UNREAD):
         return judgement
-    is_told = _TELLS.search(texts.get(document.file, "")) is not None
+    tells = _TELLS if judgement.rule is MAP_UNUSED else _CHANGES
+    is_told = tells.search(texts.get(document.file, "")) is not None
     if is_told or (judgement.rule is MAP_UNUSED and _is_put_out(judgement, document, texts, built)):
         return replace(judgement, severity="info")
     return judgement

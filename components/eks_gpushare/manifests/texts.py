@@ -264,7 +264,7 @@ def _as_yaml(part: str) -> str:
     if not part.lstrip().startswith(("{", "[")):
         return part
     if _PLAIN.search(part):
-        part = re.sub(_UNREADABLE, "\ufffd", part)
+        part = re.sub(f"{_UNREADABLE}|[\x85\u2028\u2029]", "\ufffd", part)
     return _PAIR.sub("\ufffd" * 12, part)
 
 

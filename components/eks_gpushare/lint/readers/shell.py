@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.lint.shell.makefiles import is_makefile, script_of
 from eks_gpushare.lint.shell.reading import read_commands, read_of, too_large
 from eks_gpushare.manifests.charts import within_values
@@ -16,10 +17,9 @@ if TYPE_CHECKING:
     from eks_gpushare.manifests.document import Read
 
 _ENDINGS: Final = (".sh", ".bash", ".zsh", ".ksh")
-_BEGINS: Final = re.compile(
-    r"#!\s*\S*/(env\s+)?(ba|da|z|k)?sh\b"
-    r"|(?:[ \t]*(?:#[^\n]*)?\r?\n)*+cat[ \t]+<<-?[ \t]*['\"]?[A-Za-z]"  # whatever it is called
-)
+_SHEBANG: Final = re.compile(r"#!\s*\S*/(env\s+)?(ba|da|z|k)?sh\b")
+_WRITES: Final = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*+cat[ \t]+<<-?[ \t]*['\"]?[A-Za-z]")
+"""A here-document makes a script of any file but a guide, whose titles are as comments are."""
 
 
 class ShellReader:
@@ -30,7 +30,8 @@ class ShellReader:
     def matches(self, file: str, text: str) -> bool:
         """Whether it is named or begins like one."""
         named = file.lower().endswith(_ENDINGS) or is_makefile(file)
-        return named or _BEGINS.match(text) is not None
+        begins = _SHEBANG.match(text) or (_WRITES.match(text) and not is_guide(file))
+        return named or begins is not None
 
     def script(self, file: str, text: str) -> str:
         """The commands of a file that is one, each in its line."""

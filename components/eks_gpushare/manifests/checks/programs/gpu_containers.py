@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.requests import requests_of
-from eks_gpushare.inventory.scheduling import is_extended
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.manifests.pod_fields import is_plain
@@ -86,14 +85,10 @@ def gpu_containers(workload: Workload) -> Iterator[GpuContainer]:
         yield GpuContainer(workload, place, value, line, gpus)
 
 
-def asks_for_devices(container: GpuContainer) -> bool:
-    """Whether it asks for devices of any kind, which may be GPUs under a name of somebody's own."""
-    asked = [
-        name
-        for part in ("limits", "requests")
-        for name, _ in pairs(at(container.value, "resources", part))
-    ]
-    return any(map(is_extended, asked)) or bool(at(container.value, "resources", "claims"))
+def asked_for(container: GpuContainer) -> list[str]:
+    """The names of the resources that it asks for, under limits or requests."""
+    parts = (at(container.value, "resources", part) for part in ("limits", "requests"))
+    return [name for part in parts for name, _ in pairs(part)]
 
 
 def shares_memory(container: GpuContainer) -> bool:

@@ -9,13 +9,14 @@ from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import Workload
 from eks_gpushare.inventory.problem import Edit, Problem
 from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.scheduling import is_extended
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.programs.gpu_containers import (
     SHM,
     GpuContainer,
-    asks_for_devices,
+    asked_for,
     gpu_containers,
     is_of_a_group,
     runs_as_written,
@@ -231,7 +232,8 @@ def _needs_one(container: GpuContainer) -> bool:
     if _is_excerpt(container) or part_of_kai(container.workload):
         return False
     return not (
-        asks_for_devices(container)
+        any(map(is_extended, asked_for(container)))
+        or at(value, "resources", "claims")
         or at(value, "securityContext", "privileged") is True
         or any(at(each, "name") == "NVIDIA_VISIBLE_DEVICES" for each in items(at(value, "env")))
         or any(

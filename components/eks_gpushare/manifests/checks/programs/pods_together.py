@@ -17,7 +17,7 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.values import at, items
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.programs.gpu_containers import asks_for_devices, gpu_containers
+from eks_gpushare.manifests.checks.programs.gpu_containers import asked_for, gpu_containers
 from eks_gpushare.manifests.checks.programs.gpu_programs import server_of, split_over
 from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.gpu_programs import NO_MEETING_POINT, SPLIT
@@ -67,8 +67,7 @@ def groups(inventory: Inventory) -> Iterator[Judgement]:
             wanted = split_over(container, server) if server is not None else None
             known = [each for each in counts if each is not None]
             total = sum(known)
-            # Of pods without any it is told elsewhere, unless they come by an annotation.
-            if wanted is not None and len(known) == len(counts) and wanted > total > 0:
+            if wanted is not None and len(known) == len(counts) and wanted > total:
                 yield Problem(
                     SPLIT,
                     leader.source,
@@ -82,9 +81,15 @@ def groups(inventory: Inventory) -> Iterator[Judgement]:
 def _gpus(workload: Workload) -> list[int | None]:
     """How many each of its containers has; None where that is not known."""
     return [
-        None if each.gpus == 0 and asks_for_devices(each) else each.gpus
+        None if each.gpus == 0 and _may_have_some(each) else each.gpus
         for each in gpu_containers(workload)
     ]
+
+
+def _may_have_some(container: GpuContainer) -> bool:
+    """Whether GPUs may come by a claim, or by a resource of somebody's own that is called so."""
+    named = any("gpu" in name.lower() for name in asked_for(container))
+    return named or bool(at(container.value, "resources", "claims"))
 
 
 @edge(NO_MEETING_POINT)
