@@ -195,7 +195,10 @@ def test_a_here_document_makes_a_script_of_a_file_of_any_name(
     found = report("pod.yaml", f"{begins}\n{json.dumps(POD)}\nEOF\n")
 
     assert ("shell script" in found.kinds) is is_script
-    assert "Markdown" in report("README.md", f"{begins}\n\n```yaml\n{json.dumps(POD)}\n```\n").kinds
+    assert (
+        "documentation"
+        in report("README.md", f"{begins}\n\n```yaml\n{json.dumps(POD)}\n```\n").kinds
+    )
 
 
 UNEQUAL = json.dumps({**POD, "spec": {"containers": [{"name": "main", "resources": GPUS}]}})

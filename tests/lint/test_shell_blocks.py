@@ -43,6 +43,13 @@ CHOICES = {
     'X=a; if [ "$1" = y ]; then echo fi; X=b; else echo else; fi; echo "$X"': ["fi", "else", GAP],
     'X=a; ! if [ "$1" = y ]; then X=b; fi; echo "$X"': [GAP],
     'if [ "$1" = y ]; then X=a; fi; X=c; echo "$X"': ["c"],
+    'X=a; if [ "$1" = y ]; then X=b; else X=b; fi; echo "$X"': ["b"],
+    'X=a; if [ "$1" = y ]; then X=b; elif [ "$2" = y ]; then X=b; fi; echo "$X"': [GAP],
+    'X=a; if [ "$1" = y ]; then X=b; elif [ "$2" = y ]; then :; else X=b; fi; echo "$X"': [GAP],
+    'X=a; case $1 in y) X=b ;; *) X=b ;; esac; echo "$X"': ["b"],
+    'X=a; case $1 in y) X=b ;; *) X=b; esac; echo "$X"': ["b"],
+    'X=a; case $1 in y) X=b ;; *) : ;; esac; echo "$X"': [GAP],
+    'X=a; while [ "$1" = y ]; do X=a; break; done; echo "$X"': ["a"],
 }
 
 
@@ -113,6 +120,13 @@ def test_below_its_end_a_script_says_nothing(text: str) -> None:
         "a || exit 1\n{}",
         "for x in a; do\nexit 1\ndone\n{}",
         "(\n  exit 1\n)\n{}",
+        "a || (\nexit 1\n)\n{}",
+        "usage() (\necho a\nexit 1\n)\n{}",
+        "a || # why\nexit 1\n{}",
+        "a ||\n\nexit 1\n{}",
+        "a |\nexit 1\n{}",
+        "exit 0 | cat\n{}",
+        "exit 0 &\n{}",
         "cat <<E\nexit 0\nE\n{}",
         "echo a \\\nexit\n{}",
     ],
@@ -121,8 +135,28 @@ def test_of_what_may_run_it_does(text: str) -> None:
     assert said({"a.sh": f"#!/bin/bash\n{text.format(LABEL)}\n"}) == ["GPU1062"]
 
 
-def test_a_guide_leaves_a_pods_shell() -> None:
-    for file, count in {"README.md": 1, "a.sh": 0}.items():
-        found = Said(file)
-        read_commands("kubectl exec -it a -- bash\nexit\nhelm install a nvidia/gpu-operator", found)
-        assert len(found.releases) == count
+@pytest.mark.parametrize(
+    ("begins", "count"),
+    [
+        ("#!/bin/bash", 0),
+        ("#!/bin/bash\n# {{ own }} {{- required }}", 0),
+        ("", 1),  # notes, or a guide: a pod's shell is left
+        ("#!/bin/bash\n{% if a %}", 1),
+        ("#!/bin/bash\n%{ if a ~}", 1),
+        ("#!/bin/bash\n{{- if .Values.a }}", 1),
+    ],
+)
+def test_only_a_script_ends(begins: str, count: int) -> None:
+    found = Said("a.sh")
+    read_commands(f"{begins}\nexit\nhelm install a nvidia/gpu-operator\n", found)
+    assert len(found.releases) == count
+
+
+def test_no_more_is_kept_than_a_text_is_long() -> None:
+    """4,000 loops without an end, each with a variable, took four gigabytes."""
+    text = "".join(f"for x in a; do V{number}=a\n" for number in range(300)) + "echo $V7\n"
+    text += "done\n" * 300 + "V7=b\nif c; then V7=d; else V7=d; fi\necho $V7\nexit\n"
+
+    *_, last = commands(text, {})
+    assert printed(text) == ["a", "d"]
+    assert last.ends

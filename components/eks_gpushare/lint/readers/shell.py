@@ -30,8 +30,8 @@ class ShellReader:
     def matches(self, file: str, text: str) -> bool:
         """Whether it is named or begins like one."""
         named = file.lower().endswith(_ENDINGS) or is_makefile(file)
-        begins = _SHEBANG.match(text) or (_WRITES.match(text) and not is_guide(file))
-        return named or begins is not None
+        writes = _WRITES.match(text) is not None and not is_guide(file)
+        return named or writes or _SHEBANG.match(text) is not None
 
     def script(self, file: str, text: str) -> str:
         """The commands of a file that is one, each in its line."""

@@ -58,6 +58,8 @@ _OWN_NODE: Final = re.compile(r"\b(?:label|taint)\s+nodes?\s+\"?\$\{?NODE_NAME\b
 _NAMED: Final = re.compile(r"\b(?:NODE_NAME=(?!\"?\$\{?NODE_NAME\b)|(?:for|read)\b.*\bNODE_NAME\b)")
 """A node by the variable that pods are told their own with, and where a script fills it itself."""
 _APPLYING: Final = ("kubectl", "oc", "k", "helm")
+_CONTROL: Final = re.compile(r"\{%|%\{|\{\{-? *(?:if|range|with|else|end)\b")
+"""What begins a line of control in templates of Jinja, Terraform and Go."""
 _FEEDING: Final = ("cat", "tee", "kubectl", "oc", "k", "helm", "eksctl", "echo")
 _READING: Final = (*_FEEDING, "rm", "test", "[")
 """Commands that leave a file as it is, or take it away."""
@@ -82,7 +84,7 @@ def read_commands(text: str, said: Said, line: int = 1, column: int = 1) -> None
         column: Column of the file at which its first line begins.
     """
     piped: Command | None = None
-    for command in _run(commands(text, said.variables, line, column), said.file):
+    for command in _run(commands(text, said.variables, line, column), text):
         _take_heredoc(command, said)
         name = command.words[0].text.rpartition("/")[2] if command.words else ""
         _note_changes(name, command, said)
@@ -105,9 +107,14 @@ def read_commands(text: str, said: Said, line: int = 1, column: int = 1) -> None
         helm_release(piped, said)
 
 
-def _run(found: Iterable[Command], file: str) -> Iterator[Command]:
-    """Those before the end of a script. What ends in a guide is the shell of a pod or a node."""
-    return takewhile(lambda each: not each.ends or is_guide(file), found)
+def _run(found: Iterable[Command], text: str) -> Iterator[Command]:
+    """Those before the end of a script.
+
+    What ends in notes or a guide is the shell of a pod or a node, and lines of a template decide
+    what of a script there is.
+    """
+    is_script = text.startswith("#!") and _CONTROL.search(text) is None
+    return takewhile(lambda each: not (is_script and each.ends), found)
 
 
 def _note_changes(name: str, command: Command, said: Said) -> None:

@@ -22,6 +22,8 @@ _LOOPS: Final = ("for", "while", "until", "select")
 _BEGINS: Final = frozenset((*_CHOICES, *_LOOPS))
 _ENDS: Final = {"fi": ("if",), "esac": ("case",), "done": _LOOPS}
 """Words that end a choice or a loop, with those that begin it."""
+_MOST_OPEN: Final = 50
+"""Choices and loops within each other; of more nobody knows where they end."""
 
 
 class Arm(NamedTuple):
@@ -38,10 +40,20 @@ class _Open:
 
     word: str
     arm: Arm
-    before: dict[str, str]
-    """Variables as they were where it began."""
-    given: dict[str, set[str]] = field(default_factory=dict)
-    """What each variable that it sets has where an arm ends."""
+    before: dict[str, str | None] = field(default_factory=dict)
+    """What each variable that it sets had where it began; None where it had nothing."""
+    left: dict[str, set[str]] = field(default_factory=dict)
+    """What each of them has where an arm ends that sets it."""
+    times: dict[str, int] = field(default_factory=dict)
+    """How many arms set it."""
+    in_arm: set[str] = field(default_factory=set)
+    """What the arm that is open has set."""
+    arms: int = 0
+    """How many arms have ended."""
+    is_empty: bool = True
+    """Whether nothing stands in the arm that is open."""
+    is_whole: bool = False
+    """Whether one of its arms is taken in any case."""
 
 
 class Blocks:
@@ -50,6 +62,7 @@ class Blocks:
     def __init__(self, variables: MutableMapping[str, str]) -> None:
         self._variables = variables
         self._open: list[_Open] = []
+        self._beyond = 0
         self._groups = 0
         self._may_begin = True
 
@@ -71,45 +84,76 @@ class Blocks:
         """Go by a word of a command if it begins or ends something."""
         if word == "{":
             self._groups += 1
-        elif not self._may_begin:
-            return
-        elif word in _BEGINS:
-            self._open.append(_Open(word, Arm(position, 0), dict(self._variables)))
-        elif self._open and self._open[-1].word in _ENDS.get(word, ()):
-            self._close()
+        elif self._may_begin:
+            self._go_by(word, position)
+        if self._open and word not in _ENDS:
+            self._open[-1].is_empty = False
+        self._may_begin &= word in BEFORE_COMMAND
+
+    def _go_by(self, word: str, position: Position) -> None:
+        if word in _BEGINS:
+            self._begin(word, position)
+        elif word in _ENDS:
+            self._end(word)
         elif word in {"elif", "else"}:
-            self.next_arm("if")
+            self.next_arm("if", is_last=word == "else")
         elif word == "}":
             self._groups -= bool(self._groups)
-        self._may_begin &= word in BEFORE_COMMAND
 
     def end_command(self) -> None:
         """Note that the next word begins another command."""
         self._may_begin = True
 
-    def next_arm(self, of: str) -> None:
-        """Begin another arm of the innermost choice, which knows nothing of the one before."""
+    def next_arm(self, of: str, *, is_last: bool = False) -> None:
+        """Begin another arm of the innermost choice, which knows nothing of the one before.
+
+        Args:
+            of: What the choice has to be.
+            is_last: Whether the arm is taken where no other is.
+        """
         if not self._open or self._open[-1].word != of:
             return
         choice = self._open[-1]
         choice.arm = choice.arm._replace(number=choice.arm.number + 1)
+        choice.is_whole |= is_last
         self._end_arm(choice)
-        for name in choice.given:
-            if name in choice.before:
-                self._variables[name] = choice.before[name]
-            else:
-                self._variables.pop(name, None)
+
+    def take_all(self) -> None:
+        """Note that the arm of a `case` is for whatever no other one is for."""
+        if self._open and self._open[-1].word == "case":
+            self._open[-1].is_whole = True
 
     def give(self, name: str, value: str) -> None:
         """Note what a variable is given here."""
-        self._variables[name] = value
         for each in self._open:
-            each.given.setdefault(name, set())
+            each.before.setdefault(name, self._variables.get(name))
+            each.in_arm.add(name)
+        self._variables[name] = value
+
+    def _begin(self, word: str, position: Position) -> None:
+        if len(self._open) < _MOST_OPEN:
+            self._open.append(_Open(word, Arm(position, 0)))
+        else:
+            self._beyond += 1
+
+    def _end(self, word: str) -> None:
+        if self._beyond:
+            self._beyond -= 1
+        elif self._open and self._open[-1].word in _ENDS[word]:
+            self._close()
 
     def _end_arm(self, choice: _Open) -> None:
-        for name, values in choice.given.items():
-            if name in self._variables:
-                values.add(self._variables[name])
+        """Keep what an arm leaves, and put back what there was before it."""
+        choice.arms += not choice.is_empty
+        choice.is_empty = True
+        for name in choice.in_arm:
+            choice.left.setdefault(name, set()).add(self._variables[name])
+            choice.times[name] = choice.times.get(name, 0) + 1
+            if (before := choice.before[name]) is not None:
+                self._variables[name] = before
+            else:
+                del self._variables[name]
+        choice.in_arm = set()
 
     def _close(self) -> None:
         """Leave a choice or a loop: what it gave a variable is known if it can be nothing else.
@@ -118,7 +162,9 @@ class Blocks:
         """
         ended = self._open.pop()
         self._end_arm(ended)
-        for name, values in ended.given.items():
-            if name in ended.before:
-                values.add(ended.before[name])
+        for name, values in ended.left.items():
+            before = ended.before[name]
+            is_certain = ended.is_whole and ended.times[name] == ended.arms
+            if before is not None and not is_certain:
+                values.add(before)
             self._variables[name] = values.pop() if len(values) == 1 else GAP

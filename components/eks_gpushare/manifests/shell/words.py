@@ -159,6 +159,10 @@ class _Scanner:
         self._command = Command()
         self._waiting: list[tuple[Command, str, bool, bool]] = []
         self._blocks = Blocks(variables)
+        self._inner = 0
+        """Brackets of subshells and functions that are open."""
+        self._hangs_on = False
+        """Whether the command before decides whether the next one runs."""
 
     def run(self) -> Iterator[Command]:
         """The commands, those of a line once what follows the line is read."""
@@ -167,7 +171,7 @@ class _Scanner:
             char = self._text[self._at]
             if char == "\n":
                 self._skip(1)
-                line.append(self._finish())
+                line.append(self._finish(char))
                 self._read_heredocs()
                 yield from line
                 line.clear()
@@ -178,33 +182,43 @@ class _Scanner:
             elif char == "#":
                 self._run(_COMMENT)
             elif char in ";&|()":
-                is_pipe = char == "|" != self._text[self._at + 1 : self._at + 2]
-                self._command.is_piped = is_pipe
-                ends_arm = self._text.startswith(";;", self._at)
-                self._skip(1)  # of two of them the second ends a command without words
-                line.append(self._finish())
-                if ends_arm:
-                    self._blocks.next_arm("case")
+                line.append(self._operator(char))
             elif not self._redirection():
                 self._word()
-        line.append(self._finish())
+        line.append(self._finish(""))
         self._read_heredocs()
         yield from line
 
-    def _finish(self) -> Command:
+    def _operator(self, char: str) -> Command:
+        """Take a sign that ends a command; of two of them the second ends one without words."""
+        self._command.is_piped = char == "|" != self._text[self._at + 1 : self._at + 2]
+        ends_arm = self._text.startswith(";;", self._at)
+        if char == ")" and [word.text for word in self._command.words[-1:]] == ["*"]:
+            self._blocks.take_all()
+        self._inner += {"(": 1, ")": -bool(self._inner)}.get(char, 0)
+        self._skip(1)
+        ended = self._finish(char)
+        self._hangs_on |= char in "&|"
+        if ends_arm:
+            self._blocks.next_arm("case")
+        return ended
+
+    def _finish(self, by: str) -> Command:
+        """End a command.
+
+        Args:
+            by: The sign that ends it; empty at the end of the text.
+        """
         done, self._command = self._command, Command()
         self._blocks.end_command()
         done.arms = self._blocks.arms
-        done.ends = self._blocks.is_outside and bool(done.words) and self._is_exit(done.words[0])
+        if done.words:
+            is_exit = done.words[0].text == "exit" and done.words[0].position.column == 1
+            outside = self._blocks.is_outside and not self._inner and not self._hangs_on
+            done.ends = is_exit and outside and by in "\n;"
+            self._hangs_on = False
         _take_assignments(done, self._blocks)
         return done
-
-    def _is_exit(self, word: Word) -> bool:
-        """Whether a word begins a line, and no other line decides whether it runs."""
-        if word.text != "exit" or word.position.column != 1:
-            return False
-        lines = self._text[: self._at].rstrip("\n").rpartition("\n")[0]
-        return not lines.rstrip().endswith(("&&", "||", "\\"))
 
     def _skip(self, count: int) -> None:
         last = self._text.rfind("\n", self._at, self._at + count)
