@@ -59,7 +59,13 @@ def test_what_they_install_and_apply_is_judged_with_the_nodes_of_the_root() -> N
 
 
 @pytest.mark.parametrize(
-    "more", ["", 'interpreter = ["/bin/bash", "-c"]', 'interpreter = ["sh", "-c"]']
+    "more",
+    [
+        "",
+        'interpreter = ["/bin/bash", "-c"]',
+        'interpreter = ["sh", "-c"]',
+        'interpreter = ["/usr/bin/env", "bash", "-c"]',
+    ],
 )
 def test_a_shell_runs_them(more: str) -> None:
     assert said({"main.tf": module(more=more)}) == ["GPU1180", "GPU1114"]
@@ -72,6 +78,7 @@ def test_a_shell_runs_them(more: str) -> None:
         ('when = "destroy"', ""),
         ('interpreter = ["python3", "-c"]', ""),
         ("interpreter = var.shell", ""),
+        ('interpreter = ["/usr/bin/env", "python3"]', ""),
         ("", "count = 0"),
     ],
 )
@@ -141,3 +148,46 @@ def test_what_else_is_wrong_with_a_command_is_as_grave_as_in_a_script() -> None:
     )
 
     assert said({"main.tf": text + "\n  }\n}\n"}) == said({"taint.sh": taint}) == ["GPU1063"]
+
+
+PLUGIN = "helm install nvdp nvdp/nvidia-device-plugin -n nvdp --version 0.17.4"
+
+
+def both(plugin: str = PLUGIN, more: str = "", nodes: str = GROUP) -> list[str]:
+    """What is said of the operator by one command, and the plugin by another."""
+    operator = module(toolkit="false").removeprefix(GROUP)
+    text = f'provisioner "local-exec" {{\n    command = "{plugin}"\n    {more}\n  }}'
+    other = f'resource "null_resource" "p" {{\n  {text}\n}}\n'
+    return [code for code in said({"main.tf": f"{nodes}{operator}{other}"}) if code != "GPU1114"]
+
+
+def test_commands_that_choose_a_cluster_may_be_for_another() -> None:
+    clusters = "".join(f'resource "aws_eks_cluster" "{name}" {{}}\n' for name in ("a", "b"))
+
+    assert both() == ["GPU1185"]
+    assert both(f"{PLUGIN} --kube-context west") == []
+    assert both(f"{PLUGIN} --kubeconfig west.yaml") == []
+    assert both(more='environment = { KUBECONFIG = "west.yaml" }') == []
+    assert both(more='environment = { AWS_PROFILE = "ml" }') == ["GPU1185"]
+    assert "GPU1185" not in both(nodes=f"{GROUP}{clusters}")
+    assert both(f"{PLUGIN} --dry-run") == []
+
+
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        ('"set -e\\nkubectl taint node a nvidia.com/gpu=true"', (3, 5)),
+        ('"kubectl taint node ${count.index} nvidia.com/gpu=true"', (3, 50)),
+        ("<<-EOT\n      set -e\n      kubectl taint node a nvidia.com/gpu=true\n    EOT", (5, 28)),
+        ("<<EOT\nkubectl taint node a nvidia.com/gpu=true\nEOT", (4, 22)),
+    ],
+)
+def test_a_finding_stands_where_the_words_are_written(command: str, place: tuple[int, int]) -> None:
+    text = (
+        f'resource "null_resource" "a" {{\n  provisioner "local-exec" {{\n    command = {command}'
+    )
+    (report,) = lint_files([GivenFile("main.tf", f"{text}\n  }}\n}}\n")])
+    (found,) = report.found
+
+    assert found.finding.code == "GPU1063"
+    assert found.position == place

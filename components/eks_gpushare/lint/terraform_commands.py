@@ -10,7 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.hcl.origin import HclOrigin
 from eks_gpushare.lint.rules.shell import BY_HAND
 from eks_gpushare.lint.shell.reading import read_commands, read_of, too_large
 from eks_gpushare.manifests.charts import within_values
@@ -19,44 +21,59 @@ from eks_gpushare.manifests.plain import items
 from eks_gpushare.manifests.shell.said import Said
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.finding import FieldPath, Position
     from eks_gpushare.inventory.source import Source
 
 _SHELL: Final = re.compile(r"(?:\S*/)?(?:ba|da|z|k)?sh")
+_OF_SOME_CLUSTER: Final = re.compile(
+    r"--kube-?config\b|--kube-context\b|--context\b|\buse-context\b|\bKUBECONFIG\b"
+)
+"""How commands choose among clusters."""
+_CLUSTER: Final = "aws_eks_cluster"
 
 
-def commands_of(document: Document, place: FieldPath, given: Any) -> Iterator[Read]:
+def commands_of(
+    document: Document, place: FieldPath, given: Any, *, of_several: bool
+) -> Iterator[Read]:
     """What the commands of a resource install, label and apply.
 
     Args:
         document: The document that the resource is, or stands in.
         place: The place of its values there.
         given: These.
+        of_several: Whether there are several clusters that it may be for.
     """
     for index, block in enumerate(items(at(given, "provisioner"))):
-        command = at(block, "command")
-        if not isinstance(command, str) or not _is_run(block):
+        command, origin = at(block, "command"), document.origin
+        if not isinstance(command, str) or not isinstance(origin, HclOrigin) or not _is_run(block):
             continue
-        path = (*place, "provisioner", index, "command")
-        file, begins = document.where(path)
-        if document.origin is not None:
-            begins = document.origin.first_line(path) or begins
+        file, position = origin.within((*place, "provisioner", index, "command"))
         if (large := too_large(file, command)) is not None:
             yield large
             continue
         said = Said(file)
-        read_commands(command, said, begins.line, begins.column)
+        read_commands(command, said)
         said.inner += [each for values in said.values for each in within_values(values)]
-        yield _of_resource(_repeated(read_of(said, command)), document)
+        chooses = _OF_SOME_CLUSTER.search(f"{command} {at(block, 'environment')}") is not None
+        is_optional = document.is_optional or of_several or chooses
+        placed = _Placed(document.build, position, is_optional=is_optional)
+        yield placed.read(_repeated(read_of(said, command)))
+
+
+def makes_several(kinds: Iterable[str]) -> bool:
+    """Whether resources of some kinds are several clusters."""
+    return sum(kind == _CLUSTER for kind in kinds) > 1
 
 
 def _is_run(block: Any) -> bool:
     """Whether a shell runs it, and when the resource is made: `when` tells of its end."""
-    interpreter = at(block, "interpreter")
-    first = "sh" if interpreter is None else at(block, "interpreter", 0)
-    return at(block, "when") is None and bool(_SHELL.fullmatch(str(first)))
+    interpreter = [str(word) for word in items(at(block, "interpreter"))] or ["sh"]
+    if interpreter[0].endswith("/env"):
+        del interpreter[0]
+    is_shell = _SHELL.fullmatch(interpreter[0] if interpreter else "") is not None
+    return at(block, "when") is None and at(block, "interpreter") is not UNKNOWN and is_shell
 
 
 def _repeated(read: Read) -> Read:
@@ -70,21 +87,39 @@ def _repeated(read: Read) -> Read:
     return read._replace(judgements=judgements)
 
 
-def _of_resource(read: Read, of: Document) -> Read:
-    """What was read as a part of the root module that makes the resource."""
-    made: dict[int, Document] = {}
+class _Placed:
+    """Documents of commands as parts of the root module that runs these.
 
-    def placed(document: Document) -> Document:
-        if id(document) not in made:
-            is_optional = document.is_optional or of.is_optional
-            made[id(document)] = replace(document, build=of.build, is_optional=is_optional)
-        return made[id(document)]
+    Args:
+        build: The root module.
+        position: Gives the place of a place in the commands.
+        is_optional: Whether they need not be there, or be of its one cluster.
+    """
 
-    def of_it(source: Source) -> Source:
-        return replace(source, document=placed(source.document))
+    def __init__(
+        self, build: str, position: Callable[[Position], Position], *, is_optional: bool
+    ) -> None:
+        self._build, self._is_optional, self._position = build, is_optional, position
+        self._made: dict[int, Document] = {}
 
-    return Read(
-        [replace(each, source=of_it(each.source)) for each in read.items],
-        [replace(each, source=of_it(each.source)) for each in read.judgements],
-        [*map(placed, read.inner)],
-    )
+    def read(self, read: Read) -> Read:
+        """The same with documents that are so placed."""
+        return Read(
+            [replace(each, source=self._source(each.source)) for each in read.items],
+            [replace(each, source=self._source(each.source)) for each in read.judgements],
+            [*map(self._document, read.inner)],
+        )
+
+    def _source(self, source: Source) -> Source:
+        return replace(source, document=self._document(source.document))
+
+    def _document(self, document: Document) -> Document:
+        if id(document) not in self._made:
+            inner = document.position
+            self._made[id(document)] = replace(
+                document,
+                build=self._build,
+                is_optional=document.is_optional or self._is_optional,
+                position=lambda path: self._position(inner(path)),
+            )
+        return self._made[id(document)]

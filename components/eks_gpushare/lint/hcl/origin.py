@@ -12,6 +12,8 @@ from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.texts import Texts, read_texts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from eks_gpushare.findings.finding import FieldPath
 
 
@@ -50,16 +52,21 @@ class HclOrigin:
         ):
             document = hcl_document("", value.encoded, place, self.build)
             return Texts((document,), ())
+        file, position = self.within(path)
+        read = read_texts(str(value), file, place=position)
+        documents = tuple(replace(document, build=self.build) for document in read.documents)
+        return read._replace(documents=documents)
+
+    def within(self, path: FieldPath) -> tuple[str, Callable[[Position], Position]]:
+        """The file that a text is written in, and what gives the place of a place in it."""
+        place, value, _ = self._walked(path)
         at = value.at if isinstance(value, Text) else None
-        file = place.file if at is None else at(1, 1).file
 
         def position(inner: Position) -> Position:
             found = place if at is None else at(inner.line, inner.column)
             return Position(found.line, found.column)
 
-        read = read_texts(str(value), file, place=position)
-        documents = tuple(replace(document, build=self.build) for document in read.documents)
-        return read._replace(documents=documents)
+        return place.file if at is None else at(1, 1).file, position
 
     def first_line(self, path: FieldPath) -> Position | None:
         """Where the first line of a text is written; None where its lines are not known."""

@@ -24,7 +24,7 @@ from eks_gpushare.lint.role_trusts import role_trusts
 from eks_gpushare.lint.rules.control_plane import cluster_rules
 from eks_gpushare.lint.rules.terraform import disk_size, node_group_rules, unread_rules
 from eks_gpushare.lint.shell.helm import chart_name
-from eks_gpushare.lint.terraform_commands import commands_of
+from eks_gpushare.lint.terraform_commands import commands_of, makes_several
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.lint.terraform_groups import scaling_group, tags_of, with_tags
 from eks_gpushare.lint.terraform_objects import object_of, typed
@@ -109,6 +109,7 @@ def read_resources(
     inner: list[Document] = []
     templates = Templates(configuration)
     judgements = [*_templates(resources, templates)]
+    several = makes_several(each.kind for each in resources)
     for resource in resources:
         document, place, kind, address, given, is_there = resource
         source = Source(address, document, place)
@@ -125,7 +126,8 @@ def read_resources(
                 judgements += cluster_rules(source, known)
             found += pointers(source, str(kind), given)
             reads = [_object(document, place, source, kind, given)]
-            for read in (*reads, *commands_of(document, place, given)):
+            reads += commands_of(document, place, given, of_several=several)
+            for read in reads:
                 found += read.items
                 judgements += read.judgements
                 inner += read.inner

@@ -138,8 +138,8 @@ def helm_release(command: Command, said: Said, *, to_file: bool = False) -> None
 
 
 def _is_written(line: Line, verb: str, *, to_file: bool) -> bool:
-    """Whether a chart is rendered to a file and not installed, at least not by this."""
-    return verb == "template" and (to_file or line.has("output-dir"))
+    """Whether a chart is rendered, to a file or to be looked at, and not installed by this."""
+    return line.has("dry-run") or (verb == "template" and (to_file or line.has("output-dir")))
 
 
 def _in_one_way(before: Maybe[Mapping[str, Any]], values: dict[str, Any]) -> dict[str, Any]:

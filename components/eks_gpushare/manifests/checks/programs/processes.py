@@ -64,8 +64,17 @@ _GIVEN: Final = 64 * 2**20
 _LAUNCHER: Final = ("spec", "mpiReplicaSpecs", "Launcher", "template", "spec")
 _ON_GPUS: Final = re.compile(r"(?:^|[\s/])python[0-9.]*\s|_perf(?:_mpi)?(?:\s|$)")
 """What MPI starts that exchanges by NCCL: programs for training, and NVIDIA's tests of it."""
-_ONE_A_POD: Final = re.compile(r"(?:^|\s)(?:-N|--?npernode)[\s=]+1(?=\s|$)|\bppr:1:node\b")
-"""A process of MPI on each machine, https://docs.open-mpi.org/en/v5.0.x/man-openmpi/man1/mpirun.1.html."""
+_ONE_A_POD: Final = re.compile(
+    r"(?:^|[\s/])(?:mpirun|mpiexec)\s(?:(?!python|_perf|\.py|[;&|]).)*?"
+    r"(?:(?<=\s)(?:-N|--?npernode)[\s=]+1(?=\s)|\bppr:1:node\b)",
+    re.DOTALL,
+)
+"""A process of MPI on each machine, by options before the program:
+https://docs.open-mpi.org/en/v5.0.x/man-openmpi/man1/mpirun.1.html."""
+_STARTS: Final = re.compile(
+    r"\b(?:mpirun|mpiexec)\s|nproc|num_processes|torchrun|\blaunch\b|deepspeed"
+)
+"""What starts processes; twice in a line it is not known which of them are how many."""
 _OF_SEVERAL: Final = re.compile(
     r"_perf(?:_mpi)?\s(?:.*\s)?(?:-[gt]|--ngpus|--nthreads)[\s=]+(?!1(?:\s|$))"
 )
@@ -197,4 +206,4 @@ def _trains(workload: Workload) -> bool:
     ]
     line = " ".join(words)
     is_one = _ONE_A_POD.search(line) and not _OF_SEVERAL.search(line)
-    return bool(_ON_GPUS.search(line)) and not is_one
+    return bool(_ON_GPUS.search(line)) and not (is_one and len(_STARTS.findall(line)) == 1)
