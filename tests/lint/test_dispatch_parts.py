@@ -246,6 +246,20 @@ def test_what_somebody_wants_judged_together_is_not_judged_apart(
     assert not any(report.readable for report in others)
 
 
+def test_what_a_kustomization_builds_is_not_judged_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    size = read_texts(UNEQUAL, "a.yaml").items
+    monkeypatch.setattr(reading, "MAX_ITEMS", size)
+    monkeypatch.setattr(reading, "MOST_ITEMS", size)
+    given = {"a.yaml": UNEQUAL, "k/b.yaml": UNEQUAL, "k/kustomization.yaml": "resources: [b.yaml]"}
+    reports = lint_files([GivenFile(*each) for each in (*given.items(), ("c.yaml", UNEQUAL))])
+
+    found = {each.file: [(f.code, f.severity) for f in each.findings] for each in reports}
+    assert found["k/b.yaml"] == [("GPU1000", "error")]
+    assert found["c.yaml"] == [("GPU1000", "info"), ("GPU1114", "error")]
+
+
 def test_of_one_file_that_is_too_much_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "MOST_ITEMS", 3)
     (report,) = lint_files([GivenFile("a.yaml", "[a, b, c, d, e]")])

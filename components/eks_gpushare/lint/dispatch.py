@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -160,14 +161,19 @@ def judged_files(
 def _left_to_read(reading: Reading, *, may_be_apart: bool) -> list[GivenFile]:
     """The files that were too many to be read with the others, and that are read by themselves.
 
-    Where somebody says that they belong together they are not: it is said that they are not read.
+    Where somebody says that they belong together, or a kustomization does, they are not: it is
+    said that they are not read.
     """
     names, reading.beyond = reading.beyond, []
-    if not names:
-        return []
-    files = [reading.files[name] for name in names]
-    is_apart = may_be_apart and not reading.is_declared
-    files[0].found.append(beyond(len(files), MOST_ITEMS, is_apart=is_apart))
-    for file in files:
-        file.readable = is_apart
-    return [GivenFile(f.name, f.text, in_folder=f.in_folder) for f in files] if is_apart else []
+    contents = reading.kustomizations.contents
+    built = frozenset(contents).union(*contents.values())
+    may_be_apart = may_be_apart and not reading.is_declared
+    apart = [f for f in names if may_be_apart and posixpath.normpath(f) not in built]
+    for found, is_apart in ((apart, True), ([f for f in names if f not in apart], False)):
+        files = [reading.files[name] for name in found]
+        for file in files:
+            file.readable = is_apart
+        for first in files[:1]:
+            first.found.append(beyond(len(files), MOST_ITEMS, is_apart=is_apart))
+    given = (reading.files[name] for name in apart)
+    return [GivenFile(each.name, each.text, in_folder=each.in_folder) for each in given]

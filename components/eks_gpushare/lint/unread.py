@@ -192,6 +192,7 @@ def beyond(files: int, most: int, *, is_apart: bool) -> Placed:
     """
     more = f" and {files - 1:,} other{'s' if files > 2 else ''}" if files > 1 else ""  # noqa: PLR2004
     what = "are judged each by itself" if more else "is judged by itself"
+    what += ", so that nothing is told that follows from other files"
     message = (
         f"This file{more} {what if is_apart else 'cannot be read'}: files that may belong together "
         f"are held in memory together, and have {most:,} keys and values at most."
