@@ -11,6 +11,7 @@ from linted import said
 
 from eks_gpushare.lint.shell.reading import read_commands
 from eks_gpushare.manifests.placeholders import GAP
+from eks_gpushare.manifests.shell import blocks
 from eks_gpushare.manifests.shell.said import Said
 from eks_gpushare.manifests.shell.words import commands
 
@@ -49,6 +50,8 @@ CHOICES = {
     'X=a; case $1 in y) X=b ;; *) X=b ;; esac; echo "$X"': ["b"],
     'X=a; case $1 in y) X=b ;; *) X=b; esac; echo "$X"': ["b"],
     'X=a; case $1 in y) X=b ;; *) : ;; esac; echo "$X"': [GAP],
+    'X=a; if [ "$1" = y ]; then (true *); X=b; fi; echo "$X"': [GAP],
+    'X=a; (true *); if [ "$1" = y ]; then X=b; fi; echo "$X"': [GAP],
     'X=a; while [ "$1" = y ]; do X=a; break; done; echo "$X"': ["a"],
 }
 
@@ -159,4 +162,16 @@ def test_no_more_is_kept_than_a_text_is_long() -> None:
 
     *_, last = commands(text, {})
     assert printed(text) == ["a", "d"]
+    assert last.ends
+
+
+def test_of_too_many_open_ones_it_is_known_how_many_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(blocks, "_MOST_OPEN", 1)
+    first, *_, last = commands("if a; then\nif b; then\nc\nfi\nfi\nexit\n", {})
+    inner = next(each for each in commands("if a; then\nif b; then\nc\nfi\nfi\n", {})
+                 if each.words[0].text == "c")  # fmt: skip
+
+    assert len(first.arms) == len(inner.arms) == 1
     assert last.ends

@@ -165,6 +165,7 @@ def test_commands_that_choose_a_cluster_may_be_for_another() -> None:
     clusters = "".join(f'resource "aws_eks_cluster" "{name}" {{}}\n' for name in ("a", "b"))
 
     assert both() == ["GPU1185"]
+    assert "GPU1185" in both(nodes=f'{GROUP}resource "aws_eks_cluster" "a" {{}}\n')
     assert both(f"{PLUGIN} --kube-context west") == []
     assert both(f"{PLUGIN} --kubeconfig west.yaml") == []
     assert both(more='environment = { KUBECONFIG = "west.yaml" }') == []
