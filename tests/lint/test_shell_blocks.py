@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-from itertools import product
+from itertools import count, product
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from linted import said
 
 from eks_gpushare.lint.shell.reading import read_commands
@@ -24,6 +26,7 @@ def printed(text: str) -> list[str]:
             each.words[0].text == "echo"]  # fmt: skip
 
 
+SHOW_ALL = 'echo AT "$X"\necho AT "$Y"\n'
 CHOICES = {
     'X=a; if [ "$1" = y ]; then X=b; fi; echo "$X"': [GAP],
     'X=a; if [ "$1" = y ]; then X=a; fi; echo "$X"': ["a"],
@@ -67,6 +70,55 @@ def test_what_is_known_is_what_every_run_prints(text: str, known: list[str]) -> 
     assert printed(text) == known
     assert set(known) - {GAP} <= runs
     assert (GAP in known) == (len(runs) > len(known))
+
+
+def _numbered(bodies: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """A choice or a loop of some bodies."""
+    test = st.sampled_from(['[ "$1" = y ]', '[ "$2" = y ]', "true"])
+    several = st.lists(st.tuples(test, bodies), min_size=1, max_size=3)
+    last = st.one_of(st.just(""), bodies.map(lambda body: f"else\n{body}\n"))
+    choice = st.builds(
+        lambda arms, end: "el".join(f"if {a}; then\n{b}\n" for a, b in arms) + f"{end}fi",
+        several,
+        last,
+    )
+    case = st.builds(
+        lambda word, one, two, end: (
+            f"case ${word} in\n  {one[0]}) {one[1]} ;;\n  {two[0]}) {two[1]} {end}\nesac"
+        ),
+        st.sampled_from("12"),
+        st.tuples(st.sampled_from(["y", "n|m"]), bodies),
+        st.tuples(st.sampled_from(["n", "*", "y|z"]), bodies),
+        st.sampled_from([";;", ""]),
+    )
+    return st.one_of(choice, case)
+
+
+GIVEN = st.builds("{}={}".format, st.sampled_from("XY"), st.sampled_from("ab"))
+LOOP = st.lists(GIVEN, min_size=1, max_size=2).map(
+    lambda given: 'while [ "$2" = y ]; do\n' + "\n".join(given) + "\nbreak\ndone"
+)
+SHOWN = st.sampled_from(['echo AT "$X"', 'echo AT "$Y"'])
+PROGRAMS = st.recursive(
+    st.lists(st.one_of(GIVEN, SHOWN, LOOP), min_size=1, max_size=3).map("\n".join),
+    lambda inner: st.lists(st.one_of(inner, _numbered(inner)), min_size=1, max_size=3).map(
+        "\n".join
+    ),
+    max_leaves=8,
+)
+
+
+@given(PROGRAMS)
+def test_what_is_known_of_any_program_is_so_in_every_run(program: str) -> None:
+    places = count()
+    text = re.sub("AT", lambda _: f"at{next(places)}", f"X=a\nY=b\n{program}\n{SHOW_ALL}")
+    known = {each.words[1].text: each.words[2].text for each in commands(text, {})
+             if each.words[0].text == "echo"}  # fmt: skip
+    for words in product("yn", repeat=2):
+        command = ["bash", "-c", text, "bash", *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        for place, value in map(str.split, done.stdout.splitlines()):
+            assert known[place] in (GAP, value), text
 
 
 def test_an_arm_knows_nothing_of_the_one_before() -> None:
