@@ -171,7 +171,7 @@ def _shared(container: GpuContainer, gpus: int) -> Iterator[Problem]:
             NO_SHARED_MEMORY,
             container.workload.source,
             container.place,
-            f"{at_start(container.workload.source.name)} trains on {gpus} GPUs, and its "
+            f"{at_start(container.workload.source.name)} computes on {gpus} GPUs, and its "
             "processes have 64 MiB of shared memory.",
             f"Mount an emptyDir with medium: Memory at {SHM}.",
             # One process, unless the program itself starts others, such as those that load data.
