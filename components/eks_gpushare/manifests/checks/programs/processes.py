@@ -49,6 +49,11 @@ _OF_TORCHRUN: Final = "PET_NPROC_PER_NODE"
 """The variable that torchrun takes in place of its flag."""
 
 _PYTHON: Final = re.compile(r"(?:.*/)?python[0-9.]*")
+_BY_A_SHELL: Final = re.compile(
+    r"(?:\S*/)?(?:ba)?sh -l?c\s+(?:time\s+|exec\s+)*(?:\S*/)?python[0-9.]*\s(?:-u\s)?\s*[^\s;&|]+\.py"
+    r"(?:\s[^;&|]*)?"
+)
+"""A line of a shell that runs a program of Python and nothing else."""
 _STARTS_OTHERS: Final = re.compile(
     r"launch(?!er)|torchrun|devices|gpus|nproc|spawn|world|(?:^|\s)-m\s"
 )
@@ -150,6 +155,11 @@ def _starts_one(container: GpuContainer) -> bool:
     return script.endswith(".py") and not _STARTS_OTHERS.search(" ".join(map(str, words)))
 
 
+def _runs_one(line: str) -> bool:
+    """Whether a shell does so, and nothing in its words starts others."""
+    return _BY_A_SHELL.fullmatch(line) is not None and _STARTS_OTHERS.search(line) is None
+
+
 def _unlike(container: GpuContainer, gpus: int, wanted: int, place: FieldPath) -> Problem:
     return Problem(
         SPLIT,
@@ -175,7 +185,7 @@ def _shared(container: GpuContainer, gpus: int) -> Iterator[Problem]:
             "processes have 64 MiB of shared memory.",
             f"Mount an emptyDir with medium: Memory at {SHM}.",
             # One process, unless the program itself starts others, such as those that load data.
-            severity="info" if _starts_one(container) else None,
+            severity="info" if _starts_one(container) or _runs_one(container.line) else None,
         )
 
 
