@@ -50,8 +50,8 @@ _OF_TORCHRUN: Final = "PET_NPROC_PER_NODE"
 
 _PYTHON: Final = re.compile(r"(?:.*/)?python[0-9.]*")
 _BY_A_SHELL: Final = re.compile(
-    r"(?:\S*/)?(?:ba)?sh -l?c\s+(?:time\s+|exec\s+)*(?:\S*/)?python[0-9.]*\s(?:-u\s)?\s*[^\s;&|]+\.py"
-    r"(?:\s[^;&|]*)?"
+    r"(?:\S*/)?(?:ba)?sh -l?c\s+(?:time\s+|exec\s+)*(?:\S*/)?python[0-9.]*\s"
+    r"(?:-u\s)?\s*[^\s;&|]+\.py(?:\s[^;&|]*)?"
 )
 """A line of a shell that runs a program of Python and nothing else."""
 _STARTS_OTHERS: Final = re.compile(
