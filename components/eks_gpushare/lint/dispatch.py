@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from eks_gpushare.lint.declared import Declared
+    from eks_gpushare.lint.file_in_reading import FileInReading
     from eks_gpushare.lint.references import Naming
     from eks_gpushare.lint.stack_side import Stack
 
@@ -168,12 +169,12 @@ def _left_to_read(reading: Reading, *, may_be_apart: bool) -> list[GivenFile]:
     contents = reading.kustomizations.contents
     built = frozenset(contents).union(*contents.values())
     may_be_apart = may_be_apart and not reading.is_declared
-    apart = [f for f in names if may_be_apart and posixpath.normpath(f) not in built]
-    for found, is_apart in ((apart, True), ([f for f in names if f not in apart], False)):
-        files = [reading.files[name] for name in found]
-        for file in files:
-            file.readable = is_apart
+    found: dict[bool, list[FileInReading]] = {True: [], False: []}
+    for name in names:
+        file = reading.files[name]
+        file.readable = may_be_apart and posixpath.normpath(name) not in built
+        found[file.readable].append(file)
+    for is_apart, files in found.items():
         for first in files[:1]:
             first.found.append(beyond(len(files), MOST_ITEMS, is_apart=is_apart))
-    given = (reading.files[name] for name in apart)
-    return [GivenFile(each.name, each.text, in_folder=each.in_folder) for each in given]
+    return [GivenFile(each.name, each.text, in_folder=each.in_folder) for each in found[True]]

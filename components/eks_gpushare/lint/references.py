@@ -234,13 +234,14 @@ class Naming:
         went = _RELEASE.findall(judgement.message)
         file = posixpath.normpath(judgement.source.file)
         above = set(folders_above(posixpath.dirname(file)))
-        near: dict[int, set[str]] = {}
-        names: set[str] = set()
-        for (kind, name), files in self.having.items():
-            if kind == KARPENTER:
-                near.setdefault(max(in_common(file, each) for each in files), set()).add(name)
-                names |= set() if above.isdisjoint(map(posixpath.dirname, files)) else {name}
-        names |= near[max(near)] if near else set()
+        installed = {name: at for (kind, name), at in self.having.items() if kind == KARPENTER}
+        common = {n: max(in_common(file, each) for each in at) for n, at in installed.items()}
+        nearest_of_all = max(common.values(), default=0)
+        names = [
+            name
+            for name, at in installed.items()
+            if common[name] == nearest_of_all or not above.isdisjoint(map(posixpath.dirname, at))
+        ]
         found = [_RELEASE.match(name) for name in names if name != str(UNKNOWN)]
         return bool(names and went) and all(
             each is not None and _order(each.groups()) < _order(went[-1]) for each in found

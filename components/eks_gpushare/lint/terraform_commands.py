@@ -13,15 +13,13 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.hcl.origin import HclOrigin
+from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.rules.shell import BY_HAND
-from eks_gpushare.lint.shell.reading import read_commands, read_of, too_large
-from eks_gpushare.manifests.charts import within_values
 from eks_gpushare.manifests.document import Document, Read
 from eks_gpushare.manifests.plain import items
-from eks_gpushare.manifests.shell.said import Said
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from eks_gpushare.findings.finding import FieldPath, Position
     from eks_gpushare.inventory.source import Source
@@ -31,7 +29,6 @@ _OF_SOME_CLUSTER: Final = re.compile(
     r"--kube-?config\b|--kube-context\b|--context\b|\buse-context\b|\bKUBECONFIG\b"
 )
 """How commands choose among clusters."""
-_CLUSTER: Final = "aws_eks_cluster"
 
 
 def commands_of(
@@ -50,21 +47,10 @@ def commands_of(
         if not isinstance(command, str) or not isinstance(origin, HclOrigin) or not _is_run(block):
             continue
         file, position = origin.within((*place, "provisioner", index, "command"))
-        if (large := too_large(file, command)) is not None:
-            yield large
-            continue
-        said = Said(file)
-        read_commands(command, said)
-        said.inner += [each for values in said.values for each in within_values(values)]
         chooses = _OF_SOME_CLUSTER.search(f"{command} {at(block, 'environment')}") is not None
         is_optional = document.is_optional or of_several or chooses
         placed = _Placed(document.build, position, is_optional=is_optional)
-        yield placed.read(_repeated(read_of(said, command)))
-
-
-def makes_several(kinds: Iterable[str]) -> bool:
-    """Whether resources of some kinds are several clusters."""
-    return sum(kind == _CLUSTER for kind in kinds) > 1
+        yield placed.read(_repeated(ShellReader().read(file, command)))
 
 
 def _is_run(block: Any) -> bool:

@@ -185,8 +185,9 @@ class Instance:
     def made(self) -> Iterator[MadeResource]:
         """Its resources and those of the modules that it calls, as far as they are of interest."""
         for (kind, name), block in self.module.resources.items():
-            runs = any(each.type == "provisioner" for each in block.body.blocks)
-            if not runs and not kind.startswith(_OF_INTEREST):
+            if not kind.startswith(_OF_INTEREST) and all(
+                each.type != "provisioner" for each in block.body.blocks
+            ):
                 continue
             for key, names, present in self._copies(block):
                 yield MadeResource(

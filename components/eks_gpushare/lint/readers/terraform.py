@@ -24,7 +24,7 @@ from eks_gpushare.lint.role_trusts import role_trusts
 from eks_gpushare.lint.rules.control_plane import cluster_rules
 from eks_gpushare.lint.rules.terraform import disk_size, node_group_rules, unread_rules
 from eks_gpushare.lint.shell.helm import chart_name
-from eks_gpushare.lint.terraform_commands import commands_of, makes_several
+from eks_gpushare.lint.terraform_commands import commands_of
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.lint.terraform_groups import scaling_group, tags_of, with_tags
 from eks_gpushare.lint.terraform_objects import object_of, typed
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 _ROOT: Final = ("planned_values", "root_module")
 _MOST_MODULES: Final = 30
+_CLUSTER: Final = "aws_eks_cluster"
 _SIZES: Final = ("min_size", "desired_capacity", "max_size")
 
 
@@ -109,7 +110,7 @@ def read_resources(
     inner: list[Document] = []
     templates = Templates(configuration)
     judgements = [*_templates(resources, templates)]
-    several = makes_several(each.kind for each in resources)
+    several = sum(each.kind == _CLUSTER for each in resources) > 1
     for resource in resources:
         document, place, kind, address, given, is_there = resource
         source = Source(address, document, place)
@@ -120,7 +121,7 @@ def read_resources(
         elif not is_there:
             continue
         else:
-            if kind == "aws_eks_cluster":
+            if kind == _CLUSTER:
                 block = ("vpc_config", "public_access_cidrs")
                 known = configuration.without_computed(address, given, *block)
                 judgements += cluster_rules(source, known)

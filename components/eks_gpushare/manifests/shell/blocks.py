@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from eks_gpushare.manifests.placeholders import GAP
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping
+    from collections.abc import MutableMapping, Sequence
 
     from eks_gpushare.findings.finding import Position
 
@@ -64,12 +64,13 @@ class Blocks:
         self._open: list[_Open] = []
         self._beyond = 0
         self._groups = 0
+        self._brackets = 0
         self._may_begin = True
 
     @property
     def is_outside(self) -> bool:
         """Whether a command here runs whenever the text does."""
-        return not self._open and not self._groups
+        return not (self._open or self._groups or self._brackets)
 
     @property
     def arms(self) -> tuple[Arm, ...]:
@@ -118,10 +119,19 @@ class Blocks:
         choice.is_whole |= is_last
         self._end_arm(choice)
 
-    def take_all(self) -> None:
-        """Note that the arm of a `case` is for whatever no other one is for."""
-        if self._open and self._open[-1].word == "case":
-            self._open[-1].is_whole = True
+    def pass_bracket(self, sign: str, behind: Sequence[str]) -> None:
+        """Go by a sign if it is a bracket: of a subshell, a function, or a pattern of a `case`.
+
+        Args:
+            sign: The sign.
+            behind: The word that it stands behind, if any.
+        """
+        if sign == "(":
+            self._brackets += 1
+        elif sign == ")":
+            self._brackets -= bool(self._brackets)
+            if behind == ["*"] and self._open and self._open[-1].word == "case":
+                self._open[-1].is_whole = True  # for whatever no other arm is for
 
     def give(self, name: str, value: str) -> None:
         """Note what a variable is given here."""

@@ -159,8 +159,6 @@ class _Scanner:
         self._command = Command()
         self._waiting: list[tuple[Command, str, bool, bool]] = []
         self._blocks = Blocks(variables)
-        self._inner = 0
-        """Brackets of subshells and functions that are open."""
         self._hangs_on = False
         """Whether the command before decides whether the next one runs."""
 
@@ -193,9 +191,7 @@ class _Scanner:
         """Take a sign that ends a command; of two of them the second ends one without words."""
         self._command.is_piped = char == "|" != self._text[self._at + 1 : self._at + 2]
         ends_arm = self._text.startswith(";;", self._at)
-        if char == ")" and [word.text for word in self._command.words[-1:]] == ["*"]:
-            self._blocks.take_all()
-        self._inner += {"(": 1, ")": -bool(self._inner)}.get(char, 0)
+        self._blocks.pass_bracket(char, [word.text for word in self._command.words[-1:]])
         self._skip(1)
         ended = self._finish(char)
         self._hangs_on |= char in "&|"
@@ -214,8 +210,8 @@ class _Scanner:
         done.arms = self._blocks.arms
         if done.words:
             is_exit = done.words[0].text == "exit" and done.words[0].position.column == 1
-            outside = self._blocks.is_outside and not self._inner and not self._hangs_on
-            done.ends = is_exit and outside and by in "\n;"
+            is_run = self._blocks.is_outside and not self._hangs_on
+            done.ends = is_exit and is_run and by in "\n;"
             self._hangs_on = False
         _take_assignments(done, self._blocks)
         return done
