@@ -127,6 +127,13 @@ def test_an_arm_knows_nothing_of_the_one_before() -> None:
     assert printed(text) == ["b", "a", GAP]
 
 
+def test_a_pattern_for_some_words_is_none_for_all() -> None:
+    text = 'X=a; case $1 in y) X=b ;; n) X=b ;; esac; echo "$X"'
+
+    assert printed(text) == [GAP]
+    assert printed(text.replace("n)", "*)")) == ["b"]
+
+
 def test_a_default_is_what_a_variable_has() -> None:
     assert printed('if [ -z "$X" ]; then\n  X=b\nfi\necho "$X"') == ["b"]
 
