@@ -285,7 +285,7 @@ LEFT = {
 
 
 @pytest.mark.parametrize(
-    ("source", "code"), sampled([pytest.param(*left, id=name) for name, left in LEFT.items()], 2)
+    ("source", "code"), sampled([pytest.param(*left, id=name) for name, left in LEFT.items()], 4)
 )
 def test_what_a_program_leaves_behind_changes_neither_document_nor_code(
     source: str, code: int, program: Path

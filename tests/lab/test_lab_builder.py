@@ -147,6 +147,7 @@ def test_a_build_tag_chooses_among_files(tiny: Tool) -> None:
     assert said.stdout == "tiny v1.2.3+chosen\n"
 
 
+@pytest.mark.at_length
 @pytest.mark.usefixtures("cache")
 def test_a_program_that_does_not_tell_its_version_is_built(
     tiny: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -167,6 +168,7 @@ def test_what_is_built_is_not_built_again(tiny: Tool) -> None:
     assert (notes.notes, notes.steps) == ([], [])
 
 
+@pytest.mark.at_length
 @pytest.mark.usefixtures("cache")
 def test_what_is_built_needs_no_go(
     tiny: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -177,6 +179,7 @@ def test_what_is_built_needs_no_go(
     assert build.programs([tiny], progress=Notes()) == first
 
 
+@pytest.mark.at_length
 def test_another_pin_is_another_entry(cache: Path, tiny: Tool) -> None:
     build.programs([tiny], progress=Notes())
     with (tiny.folder / "go.mod").open("a") as file:
@@ -186,6 +189,7 @@ def test_another_pin_is_another_entry(cache: Path, tiny: Tool) -> None:
     assert len(entries(cache)) == 2
 
 
+@pytest.mark.at_length
 @pytest.mark.usefixtures("cache")
 def test_a_damaged_entry_is_built_again(tiny: Tool) -> None:
     path = build.programs([tiny], progress=Notes()).paths["tiny"]
@@ -194,6 +198,7 @@ def test_a_damaged_entry_is_built_again(tiny: Tool) -> None:
     assert build.programs([tiny], progress=Notes()).paths["tiny"].stat().st_size > 100_000
 
 
+@pytest.mark.at_length
 def test_steps_are_told(cache: Path, tiny: Tool) -> None:
     notes = Notes()
     build.programs([tiny], progress=notes)
@@ -202,6 +207,7 @@ def test_steps_are_told(cache: Path, tiny: Tool) -> None:
     assert notes.notes[0].endswith(f" into {cache}, once")
 
 
+@pytest.mark.at_length
 @pytest.mark.usefixtures("cache")
 def test_a_users_settings_do_not_change_what_is_built(
     tiny: Tool, monkeypatch: pytest.MonkeyPatch
@@ -294,6 +300,7 @@ def test_an_interrupted_build_leaves_no_entry_and_no_process(
     assert [name for name in left_behind if not name.startswith(".")] == []
 
 
+@pytest.mark.at_length
 def test_a_build_after_a_killed_one_starts_afresh(
     cache: Path,
     tiny: Tool,
@@ -315,6 +322,7 @@ def test_a_build_after_a_killed_one_starts_afresh(
     assert entries(cache) == [build.entry(tiny).name]
 
 
+@pytest.mark.at_length
 def test_a_waiting_build_says_for_whom(
     tiny: Tool,
     hanging: Callable[[], int],
@@ -424,6 +432,7 @@ def test_no_go_at_all_is_refused(
     assert refusal(tiny) == (expected, ADVICE)
 
 
+@pytest.mark.at_length
 @pytest.mark.usefixtures("cache")
 def test_a_broken_go_is_named(tiny: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = tmp_path / "bare" / "go"
@@ -436,6 +445,7 @@ def test_a_broken_go_is_named(tiny: Tool, tmp_path: Path, monkeypatch: pytest.Mo
     assert last == ADVICE
 
 
+@pytest.mark.at_length
 @pytest.mark.usefixtures("cache")
 def test_an_old_go_is_named(tiny: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old = tmp_path / "bare" / "go"
@@ -447,6 +457,7 @@ def test_an_old_go_is_named(tiny: Tool, tmp_path: Path, monkeypatch: pytest.Monk
     assert first.startswith(what)
 
 
+@pytest.mark.at_length
 def test_a_failed_installation_of_go_leaves_nothing(
     cache: Path, tiny: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

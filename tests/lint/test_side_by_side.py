@@ -63,7 +63,7 @@ def said(files: list[GivenFile], *, notes: bool = False) -> Counter[tuple[str, s
 
 @pytest.mark.parametrize("in_folders", [False, True])
 @pytest.mark.parametrize("tops", TOPS)
-@pytest.mark.parametrize(("one", "two"), sampled(PAIRS, 50))
+@pytest.mark.parametrize(("one", "two"), sampled(PAIRS, 100))
 def test_each_is_told_what_it_is_told_alone(
     one: int, two: int, tops: str, *, in_folders: bool
 ) -> None:

@@ -329,6 +329,7 @@ def test_the_pack_of_the_wheel_judges_a_program_of_raw_resources(program: Path, 
     assert done.stdout.endswith("\nThe pack is the one of this package.\n")
 
 
+@pytest.mark.at_length
 def test_the_pack_of_the_wheel_is_written_for_the_engine(program: Path, raw: Path) -> None:
     command = program / "venv/bin/eks-gpushare"
     run(command, "policy", "--write-pack", "policies", cwd=raw)
@@ -346,6 +347,7 @@ def test_the_wheel_writes_the_schema_for_editors(program: Path, raw: Path) -> No
     assert written == (ROOT / "docs/stack-file.schema.json").read_text(encoding="utf-8")
 
 
+@pytest.mark.at_length
 def test_without_the_lab_its_verb_says_how_to_install_it(program: Path) -> None:
     done = run(program / "venv/bin/eks-gpushare", "lab", cwd=program, code=2)
 
@@ -355,12 +357,14 @@ def test_without_the_lab_its_verb_says_how_to_install_it(program: Path) -> None:
     )
 
 
+@pytest.mark.at_length
 def test_beside_the_library_the_lab_adds_its_verb(with_lab: Path, tmp_path: Path) -> None:
     done = run(with_lab / "eks-gpushare", "lab", "run", "--help", cwd=tmp_path)
 
     assert done.stdout.startswith("usage: eks-gpushare lab run")
 
 
+@pytest.mark.at_length
 def test_beside_the_library_the_lab_adds_its_findings(with_lab: Path, tmp_path: Path) -> None:
     done = run(with_lab / "eks-gpushare", "findings", "GPU903", cwd=tmp_path)
 

@@ -530,9 +530,9 @@ def rules() -> dict[str, Any]:
 
 
 def _of_each_alert() -> list[Any]:
-    """The first case of each alert, and one of three of all its cases."""
+    """The first case of each alert, and one of six of all its cases."""
     by_name = {name: [case for case in CASES if case.name == name] for name in ALERT_NAMES}
-    return [each for cases in by_name.values() for each in sampled(cases, 3)]
+    return [each for cases in by_name.values() for each in sampled(cases, 6)]
 
 
 @pytest.mark.parametrize("case", _of_each_alert(), ids=lambda case: case.id)

@@ -181,6 +181,7 @@ def asked(world: World, *, aws: bool = True) -> newer.Found:
     return newer.ask(list(newer.questions(Registries(world.address), known)))
 
 
+@pytest.mark.at_length
 def test_nothing_is_newer_than_what_is_pinned(world: World) -> None:
     found = asked(as_pinned(world))
 
@@ -234,6 +235,7 @@ def test_who_does_not_answer_stops_nobody_else(world: World) -> None:
     assert not found.newer
 
 
+@pytest.mark.at_length
 def test_versions_are_written_with_the_day_and_nothing_else(world: World) -> None:
     as_pinned(world)
     place = "kedacore.github.io/charts/index.yaml"
@@ -265,6 +267,7 @@ def test_versions_are_written_with_the_day_and_nothing_else(world: World) -> Non
         assert addons["aws-ebs-csi-driver"].version == "v1.66.0-eksbuild.1"
 
 
+@pytest.mark.at_length
 def test_the_command_reports_as_markdown(
     world: World, tmp_path: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -278,6 +281,7 @@ def test_the_command_reports_as_markdown(
     assert report.read_text(encoding="utf-8") == f"* {line}\n"
 
 
+@pytest.mark.at_length
 def test_where_nobody_answers_at_all_it_fails(world: World) -> None:
     assert newer.main(["--through", world.address]) == 1
 

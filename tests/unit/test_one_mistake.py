@@ -192,7 +192,7 @@ def test_a_mistake_is_made_in_every_key_there_is() -> None:
     assert not there - made
 
 
-@pytest.mark.parametrize("rule", sampled(RULES, 12))
+@pytest.mark.parametrize("rule", sampled(RULES, 24))
 def test_a_mistake_in_what_a_rule_asks_for_is_one_error(rule: str) -> None:
     base, given = finding_examples.base(), example_given(rule)
     common = set(places(base)) if rule != RULES[0] else set()
