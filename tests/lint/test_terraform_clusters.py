@@ -126,6 +126,15 @@ def test_right_clusters_pass(changes: dict[str, Any]) -> None:
     assert codes(of_cluster(**changes)) == []
 
 
+def test_nodes_come_through_an_endpoint_that_is_open_to_all() -> None:
+    found = found_in(of_cluster(**vpc(endpoint_private_access=False, public_access_cidrs=None)))
+
+    assert [(each.code, each.severity) for each in found] == [
+        ("GPU1087", "error"),
+        ("GPU1090", "info"),
+    ]
+
+
 UNTOLD = {"vpc_config": [{"public_access_cidrs": True}]}
 
 

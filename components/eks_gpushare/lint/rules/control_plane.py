@@ -90,6 +90,7 @@ def _rules(source: Source, given: Any, words: _Words) -> Iterator[Judgement]:
 
 def _endpoint(source: Source, block: Any, words: _Words) -> Iterator[Judgement]:
     public, cidrs = (at(block, key) for key in (words.public, words.cidrs))
+    found: str | None = None
     if UNKNOWN in (block, public) or (public is not False and has_unknown(cidrs)):
         what = f"who may use the public endpoint of {source.name}"
         yield NotSeen(OPEN_ENDPOINT, source, what)
@@ -109,6 +110,8 @@ def _endpoint(source: Source, block: Any, words: _Words) -> Iterator[Judgement]:
             (*words.network, words.private),
             f"The private API endpoint of {source.name} is off.",
             f"Set {words.private} to true.",
+            # Nodes join through an endpoint that is open to all, whatever address they come from.
+            "info" if found else None,
         )
 
 
