@@ -71,6 +71,49 @@ def test_a_file_that_nobody_gave_is_read(folder: Path, script: str, text: str) -
     assert codes(found["map.yaml"]) == ([] if script.startswith("ours/") else ["GPU1121"])
 
 
+@pytest.mark.parametrize(
+    ("script", "named", "file"),
+    [
+        ("repo/scripts/install.sh", "addons/odd.yaml", "repo/addons/odd.yaml"),
+        ("repo/scripts/install.sh", "addons/odd.yaml", "repo/scripts/addons/odd.yaml"),
+        ("repo/docs/install.md", "addons/odd.yaml", "repo/addons/odd.yaml"),
+        ("repo/scripts/install.sh", "$ROOT/addons/odd.yaml", "repo/addons/odd.yaml"),
+        ("repo/scripts/install.sh", "../gpu/addons/odd.yaml", "repo/deploy/gpu/addons/odd.yaml"),
+        ("repo/scripts/install.sh", "$DIR/../addons/odd.yaml", "repo/addons/odd.yaml"),
+    ],
+)
+def test_a_file_is_named_from_a_folder_above(script: str, named: str, file: str) -> None:
+    command = f"{INSTALL} -f {named}\n"
+    text = f"```bash\n{command}```\n" if script.endswith(".md") else command
+    files = [(script, text), (file, "gfd: {enable: true}\n"), ("repo/other/addons/a.yaml", "{}")]
+
+    reading = read_files(GivenFile(*each) for each in files)
+    reading.judge((*EDGES, *CHECKS))
+
+    assert {each.file: codes(each) for each in reading.reports()}[file] == ["GPU1034"]
+
+
+@pytest.mark.parametrize(
+    ("named", "others"),
+    [
+        ("$ROOT/addons/odd.yaml", ["a/addons/odd.yaml", "b/addons/odd.yaml"]),
+        ("$ROOT/odd.yaml", ["addons/odd.yaml"]),  # of whichever folder, perhaps of another chart
+        ("odd.yaml", ["addons/odd.yaml"]),
+        ("addons/$KIND.yaml", ["addons/odd.yaml"]),
+        ("/opt/addons/odd.yaml", ["addons/odd.yaml"]),
+    ],
+)
+def test_of_several_that_a_name_may_mean_none_is_read(named: str, others: list[str]) -> None:
+    files = [("scripts/install.sh", f"{INSTALL} -f {named}\n")]
+    files += [(each, "gfd: {enable: true}\n") for each in others]
+
+    reading = read_files(GivenFile(*each) for each in files)
+    reading.judge((*EDGES, *CHECKS))
+
+    found = {each.file: codes(each) for each in reading.reports()}
+    assert not any("GPU1034" in found[each] for each in others)
+
+
 def test_what_is_set_beside_goes_over_it(folder: Path) -> None:
     (folder / "ours/odd.yaml").write_text("config: {name: another, default: any}\n")
     (folder / "install.sh").write_text(f"{INSTALL} -f ours/odd.yaml --set config.name=sharing\n")

@@ -176,6 +176,16 @@ def test_flags(text: str, plain: list[str], flags: list[tuple[str, str]]) -> Non
         ('$(cd "$(dirname "$BASH_SOURCE")" >/dev/null 2>&1 && pwd)', "."),
         ('$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)', "./.."),
         ('$(cd "$(dirname "$0")/charts" && pwd)', "./charts"),
+        ("`dirname $0`", "."),
+        ("$(cd `dirname $0`; pwd)", "."),
+        ('"$(cd "$(dirname "$0")" && pwd)/.."', "./.."),
+        ('"$(cd "$(dirname "$0")" && pwd)"\nD=$(dirname "$D")', "./.."),
+        ('$(dirname $0)\nD="$(cd "${D}/../charts/" >/dev/null && pwd -P)"', "./../charts"),
+        ('$(dirname $0)\nD=$(realpath "$D/..")', "./.."),
+        ("$(dirname $0)\nD=$(readlink -f $D)", "."),
+        ("/etc\nD=$(dirname $D)", None),
+        ("$(dirname $0)\nD=$(cd $D && pwd | tr a b)", None),
+        ("$(dirname $0)\nD=$(cd $D)", None),
         ('$(dirname "$1")', None),
         ('$(dirname "$FILE")', None),
         ('$(dirname "$0" | tr a b)', None),
@@ -184,7 +194,7 @@ def test_flags(text: str, plain: list[str], flags: list[tuple[str, str]]) -> Non
     ],
 )
 def test_the_folder_that_a_script_lies_in(asked: str, folder: str | None) -> None:
-    (command,) = commands(f"D={asked}\nhelm -f $D/values.yaml", {})
+    (*_, command) = commands(f"D={asked}\nhelm -f $D/values.yaml", {})
 
     path = command.words[-1].value
     assert path == (UNKNOWN if folder is None else f"{folder}/values.yaml")

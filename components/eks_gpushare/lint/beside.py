@@ -18,6 +18,7 @@ from eks_gpushare.lint.readers.markdown import MarkdownReader, blocks
 from eks_gpushare.lint.readers.pulumi_yaml import is_program, manifests_named, releases_named
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.shell.helm import chart_and_files
+from eks_gpushare.lint.shell.named_files import named_from
 from eks_gpushare.lint.shell.reading import MAX_CHARACTERS
 from eks_gpushare.manifests.application_sets import (
     TEMPLATE,
@@ -85,8 +86,8 @@ class NamedValues(NamedTuple):
 def named_values(files: Sequence[GivenFile]) -> NamedValues:
     """Files of values that commands, Helmfile and applications of some files name.
 
-    Those of a command are looked for in the folder of the script that names them, and in that of
-    the call; those of Helmfile lie beside its file.
+    Those of a command are looked for in the folder of the script that names them, in that of the
+    call, and in those above the script; those of Helmfile lie beside its file.
 
     Args:
         files: The files of the call.
@@ -104,7 +105,10 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
         beside = posixpath.dirname(file.name)
         named_by: list[tuple[str, str | None]] = []
         for command in _installed(file):
-            found_at = [_where((beside, ""), name, known) for name in command.files]
+            found_at = [
+                _where((beside, ""), name, known) or named_from(whence, name, from_tops)
+                for name in command.files
+            ]
             paths = [path for path in found_at if path is not None]
             named_by += [(str(command.chart), path) for path in paths]
             if command.is_all and len(set(paths)) == len(command.files) > 0:

@@ -28,6 +28,7 @@ from eks_gpushare.lint.either import NearFiles, ways_in
 from eks_gpushare.lint.named_folders import applied_by
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.scopes import CHART
+from eks_gpushare.lint.shell.named_files import tail_of
 from eks_gpushare.lint.terraform_variables import VARIABLES
 from eks_gpushare.lint.values_of_sets import patterns_named
 from eks_gpushare.manifests.files import UNIT
@@ -104,6 +105,7 @@ class Links:
             paths = posixpath.normpath(posixpath.join(folder, each)), posixpath.normpath(each)
             self._named.setdefault(path, []).extend(paths)
             self._read_beside.setdefault(path, []).extend(paths)
+            self._values.setdefault(path, []).append(tail_of(each))
         for each in manifests_named_by(file):
             named = posixpath.dirname(each) if "*" in each else each
             self._named.setdefault(path, []).append(named)
@@ -124,7 +126,7 @@ class Links:
         if folders := [each.folder for each in applied_by(file)]:
             self._of_applications[path] = folders
         if tails := list(values_of_applications(file)):
-            self._values[path] = tails
+            self._values.setdefault(path, []).extend(tails)
         if patterns := patterns_named(file):
             self._patterns[path] = patterns
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at
+from eks_gpushare.lint.shell.named_files import tail_of
 from eks_gpushare.manifests.folders import Paths
-from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.shell.set_values import put
 
 if TYPE_CHECKING:
@@ -72,11 +72,5 @@ def _meant(name: str, paths: Paths) -> str:
 
     Where a script is when it names one is not known: it may have gone to some folder before.
     """
-    _, gap, tail = name.rpartition(GAP)
-    if tail.startswith("/") is not bool(gap):
-        return ""  # of the machine, or a part of a name
-    whole = posixpath.normpath(tail.lstrip("/"))
-    while whole.startswith("../"):
-        whole = whole.removeprefix("../")
-    several = paths.ending_with(whole)
+    several = paths.ending_with(tail_of(name))
     return several[0] if len(several) == 1 else ""

@@ -190,7 +190,7 @@ class Installed(NamedTuple):
     name: str
     """The release's; empty where it is not known."""
     files: tuple[str, ...]
-    """Those of them whose names are known; the later go over the earlier."""
+    """Their names, with a gap for what is not known of one; the later go over the earlier."""
     is_all: bool
     """Whether the command names no others."""
 
@@ -206,10 +206,10 @@ def chart_and_files(words: Sequence[Word]) -> Installed:
         return Installed(None, "", (), is_all=True)
     name, chart = _name_and_chart(line.plain[1:], line)
     files = [name for _, word in line.every("values") for name in word.text.split(",")]
-    known = tuple(name for name in files if GAP not in name)
-    whole = len(known) == len(files) and not line.has("reuse-values", "reset-then-reuse-values")
+    whole = not line.has("reuse-values", "reset-then-reuse-values")
     called = name if isinstance(name, str) else ""
-    return Installed(None if chart is None else chart_name(chart), called, known, is_all=whole)
+    made_of = None if chart is None else chart_name(chart)
+    return Installed(made_of, called, tuple(files), is_all=whole)
 
 
 def chart_name(reference: str) -> str:

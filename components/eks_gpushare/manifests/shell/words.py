@@ -15,6 +15,7 @@ from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.manifests.placeholders import GAP, is_placeholder
 from eks_gpushare.manifests.shell.blocks import BEFORE_COMMAND, Blocks
+from eks_gpushare.manifests.shell.own_folder import folder_asked_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping
@@ -37,19 +38,6 @@ _COMMENT: Final = re.compile(r"#[^\n]*")
 _LINE: Final = re.compile(r"[^\n]*\n?")
 _OUTPUT: Final = re.compile(r"[0-9]?>>?(&[0-9-]|\|)?[ \t]*")
 _PARTS: Final = re.compile(r"[^=,\n]+")
-_OWN_FOLDER: Final = re.compile(
-    r"""
-    \s* (?:cd \s+ (?:--\s+)? (?P<moves>) "? \$\( \s*)?
-    dirname \s+ (?:--\s+)?
-    (?:"?\$\((?:readlink\s+-f|realpath)\s+)?
-    "? \$ (?:0|\{0\}|BASH_SOURCE|\{BASH_SOURCE(?:\[0\])?(?::-\$0)?\}) "? (?:\)"?)?
-    (?(moves) \s* \) (?P<from>(?:/[A-Za-z0-9_.-]+)*) /? "? (?:\s+[0-9&]?>\s*[^\s&;]+(?:\s+2>&1)?)?
-    \s* (?:&&|;) \s* pwd (?:\s+-P)?)
-    \s*
-    """,
-    re.VERBOSE,
-)
-"""How scripts ask for the folder that they lie in, or one from there."""
 _TEMPLATE: Final = re.compile(r"\{\{[^\n]{0,300}?\}\}|\{%[^\n]{0,300}?%\}|<%[^\n]{0,300}?%>")
 _MOST_COMMANDS: Final = 20_000
 
@@ -335,16 +323,14 @@ class _Scanner:
         """What stands for a variable or a substitution: its value if it is known, or a gap."""
         text = self._text
         if text[self._at] == "`":
-            self._run(_BACKTICKS)
-            return GAP
+            return folder_asked_for(self._run(_BACKTICKS).strip("`"), self._variables) or GAP
         following = text[self._at + 1 : self._at + 2]
         if following in {"(", "{"}:
             inner = self._bracketed(following)
             if following == "{" and (matched := _NAME.fullmatch(inner)):
                 return self._variables.get(matched[0], GAP)
-            if following == "(" and (own := _OWN_FOLDER.fullmatch(inner)):
-                return f".{own['from'] or ''}"
-            return GAP
+            folder = folder_asked_for(inner, self._variables) if following == "(" else None
+            return folder or GAP
         matched = _NAME.match(text, self._at + 1)
         if matched is None:
             self._skip(2 if following and following in "0123456789@#?*!$-" else 1)
