@@ -76,16 +76,17 @@ def test_a_file_that_nobody_gave_is_read(folder: Path, script: str, text: str) -
     [
         ("repo/scripts/install.sh", "addons/odd.yaml", "repo/addons/odd.yaml"),
         ("repo/scripts/install.sh", "addons/odd.yaml", "repo/scripts/addons/odd.yaml"),
-        ("repo/docs/install.md", "addons/odd.yaml", "repo/addons/odd.yaml"),
         ("repo/scripts/install.sh", "$ROOT/addons/odd.yaml", "repo/addons/odd.yaml"),
         ("repo/scripts/install.sh", "../gpu/addons/odd.yaml", "repo/deploy/gpu/addons/odd.yaml"),
         ("repo/scripts/install.sh", "$DIR/../addons/odd.yaml", "repo/addons/odd.yaml"),
     ],
 )
 def test_a_file_is_named_from_a_folder_above(script: str, named: str, file: str) -> None:
-    command = f"{INSTALL} -f {named}\n"
-    text = f"```bash\n{command}```\n" if script.endswith(".md") else command
-    files = [(script, text), (file, "gfd: {enable: true}\n"), ("repo/other/addons/a.yaml", "{}")]
+    files = [
+        (script, f"{INSTALL} -f {named}\n"),
+        (file, "gfd: {enable: true}\n"),
+        ("repo/other/addons/a.yaml", "{}"),
+    ]
 
     reading = read_files(GivenFile(*each) for each in files)
     reading.judge((*EDGES, *CHECKS))

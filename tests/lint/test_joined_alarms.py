@@ -91,6 +91,28 @@ def test_what_a_node_group_gives_its_nodes_is_not_only_put_by_hand(value: str, w
     assert said(files).count("GPU1062") == wrong
 
 
+@pytest.mark.parametrize(
+    ("label", "values", "wrong"),
+    [
+        ("nvidia.com/gpu.present=true", "", 0),
+        ("nvidia.com/gpu.present=true", " --set driver.enabled=false", 0),
+        ("nvidia.com/gpu.present=true", " --set nfd.enabled=false", 1),
+        ("nvidia.com/gpu.present=false", "", 1),
+        ("nvidia.com/device-plugin.config=shared", "", 1),
+    ],
+)
+def test_what_the_operator_gives_nodes_is_not_only_put_by_hand(
+    label: str, values: str, wrong: int
+) -> None:
+    install = f"helm install gpu-operator nvidia/gpu-operator -n gpu-operator{values}\n"
+    files = {
+        "docs/nodes.md": f"# Nodes of EKS\n```sh\nkubectl label node ip-1 {label}\n```\n",
+        "addons/up.sh": install,
+    }
+
+    assert said(files).count("GPU1062") == wrong
+
+
 def test_a_label_called_like_a_resource_may_be_of_who_owns_the_nodes() -> None:
     """Where no nodes are declared; where they are, GPU1112 goes by what they have."""
     pod = """\

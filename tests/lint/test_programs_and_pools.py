@@ -25,6 +25,7 @@ spec:
       resources: {limits: {LIMITS}}
 """
 VLLM = "vllm/vllm-openai:v0.11.0"
+SGLANG = "lmsysorg/sglang:v0.5.3"
 GPU = "nvidia.com/gpu: 1"
 TWO = "nvidia.com/gpu: 2"
 
@@ -83,6 +84,9 @@ def test_cuda_counts_from_what_the_container_gets(value: str, limits: str, wrong
         (VLLM, "--model, m", "amd.com/gpu: 1", set()),
         ("vllm/vllm-openai-cpu:v0.11.0", "--model, m", "memory: 8Gi", set()),
         ("lmsysorg/sglang:v0.5-rocm", "--tp, '2'", "memory: 8Gi", set()),
+        (SGLANG, "--tp, '2', --dp, '2'", TWO, {"GPU1236", "GPU1237"}),
+        (SGLANG, "--tp=2, --dp=2, --enable-dp-attention", TWO, {"GPU1237"}),
+        (SGLANG, "--tp-size, '2', --enable-dp-attention, --dp-size, '2'", GPU, None),
         ("ghcr.io/huggingface/text-generation-inference:3.3", "--num-shard, '2'", GPU, None),
         ("ghcr.io/huggingface/text-generation-inference:3.3", "--model-id, m", TWO, set()),
         ("registry.example.com/own:1", "--model, m", TWO, set()),

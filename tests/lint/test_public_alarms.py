@@ -378,6 +378,23 @@ def test_a_log_of_objects_is_no_broken_file(tmp_path: Path, run: Run) -> None:
     assert run("lint", str(broken), "--no-config").code == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('{"model": "gpu", "rate": Infinity, "ttft": [NaN, -Infinity]}', 0),
+        ('{"model": "gpu", "rate": Infinit}', 2),
+        ('{"apiVersion": "v1", "kind": "Pod", "gpu": NaN}', 2),
+    ],
+)
+def test_numbers_that_are_none_are_of_what_was_measured(
+    tmp_path: Path, run: Run, text: str, code: int
+) -> None:
+    results = tmp_path / "results.json"
+    results.write_text(text)
+
+    assert run("lint", str(results), "--no-config").code == code
+
+
 def test_settings_that_are_spelt_as_no_value_are_for_another_program() -> None:
     topology = "mig-strategy: mixed\nhosts: {first: {memory: 40960}}\n"
 

@@ -255,6 +255,11 @@ def test_the_type_of_a_service_plan(gpu: dict[str, Any], types: Any) -> None:
         ("a.toml", "[settings]", True),
         ("A.TOML", "[settings]", True),
         ("a.toml", "[tool]", False),
+        ("a.toml", '  [ "settings".kubernetes]', True),
+        ("a.toml", "# of nodes\nsettings.motd = 'a'", True),
+        ("a.toml", "settings = {motd = 'a'}", True),
+        ("a.toml", "[tool.settings]", False),
+        ("pyproject.toml", "dependencies = ['pydantic-settings']\nfiles = '\\)'", False),
         ("a.ini", "[settings]", False),
     ],
 )

@@ -87,7 +87,7 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
     """Files of values that commands, Helmfile and applications of some files name.
 
     Those of a command are looked for in the folder of the script that names them, in that of the
-    call, and in those above the script; those of Helmfile lie beside its file.
+    call, and in those above a script; those of Helmfile lie beside its file.
 
     Args:
         files: The files of the call.
@@ -105,11 +105,7 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
         beside = posixpath.dirname(file.name)
         named_by: list[tuple[str, str | None]] = []
         for command in _installed(file):
-            found_at = [
-                _where((beside, ""), name, known) or named_from(whence, name, from_tops)
-                for name in command.files
-            ]
-            paths = [path for path in found_at if path is not None]
+            paths = list(_of_command(command.files, file.name, known, from_tops))
             named_by += [(str(command.chart), path) for path in paths]
             if command.is_all and len(set(paths)) == len(command.files) > 0:
                 installs.append(Install(whence, command.name, tuple(paths)))
@@ -136,6 +132,19 @@ def named_values(files: Sequence[GivenFile]) -> NamedValues:
                 found[path] = chart if found.get(path, chart) == chart else None
                 by_file.setdefault(whence, []).append(path)
     return NamedValues(found, by_file, versions, installs)
+
+
+def _of_command(
+    files: Iterable[str], named_by: str, known: set[str], of_values: Paths
+) -> Iterator[str]:
+    """The paths of files of values that a command names."""
+    beside = posixpath.dirname(named_by)
+    for name in files:
+        path = _where((beside, ""), name, known)
+        if path is None and not is_guide(named_by):  # one section is for one cluster, another not
+            path = named_from(posixpath.normpath(named_by), name, of_values)
+        if path is not None:
+            yield path
 
 
 def _is_object(file: GivenFile) -> bool:

@@ -27,6 +27,7 @@ from eks_gpushare.manifests.charts import DEVICE_PLUGIN, OPERATOR
 from eks_gpushare.manifests.checks.charts.discovery import is_without_nfd
 from eks_gpushare.manifests.document import Document, value_of
 from eks_gpushare.manifests.rules.gpu_names import RESOURCE_NAMES
+from eks_gpushare.sharing.labels import PRESENT_LABEL
 from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
@@ -147,12 +148,18 @@ def _given_to(nodes: NodeSet) -> Iterator[tuple[str, str]]:
 
 
 def _installed(item: Release) -> Iterator[tuple[str, str]]:
-    """Karpenter in its version, and a driver."""
+    """Karpenter in its version; of the operator a driver, and the label that it gives nodes.
+
+    That is by what NFD finds, https://github.com/NVIDIA/gpu-operator/blob/main/controllers/state_manager.go.
+    """
     if item.chart == KARPENTER:
         yield KARPENTER, str(item.version)
         yield SERVED
-    if chart_of(item.chart) == OPERATOR_CHART and installs(item, "driver") is not False:
-        yield DRIVER
+    if chart_of(item.chart) == OPERATOR_CHART:
+        if not is_without_nfd(item):
+            yield LABEL, f"label {PRESENT_LABEL}=true"
+        if installs(item, "driver") is not False:
+            yield DRIVER
 
 
 def _shares(given: object) -> Iterator[str]:

@@ -10,7 +10,7 @@ from eks_gpushare.findings.finding import Position
 from eks_gpushare.lint.report import Placed
 from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
 from eks_gpushare.manifests.files import ENDINGS
-from eks_gpushare.manifests.json_text import is_json_file, is_log
+from eks_gpushare.manifests.json_text import is_json_file, is_log, is_measured
 from eks_gpushare.manifests.placeholders import is_template
 
 if TYPE_CHECKING:
@@ -132,7 +132,9 @@ def is_of_others(name: str, text: str, problem: YamlProblem, *, in_folder: bool)
     if is_json_file(name):
         if in_folder and problem.kind == "size" and _IS_JSON_OF_OURS.search(text) is None:
             return True  # an API's description has apiVersion among its properties
-        return is_log(text) or not (_MAY_BE_OURS.search(text) or "{{" in text)
+        if is_log(text) or (is_measured(text) and _IS_JSON_OF_OURS.search(text) is None):
+            return True
+        return not (_MAY_BE_OURS.search(text) or "{{" in text)
     if not in_folder or problem.kind in ("duplicate", "size") or is_template(text, problem.line):
         return False
     return _IS_OURS.search(text) is None

@@ -99,6 +99,19 @@ def is_log(text: str) -> bool:
     )
 
 
+def is_measured(text: str) -> bool:
+    """Whether a text is JSON but for numbers that programs of Python write where none is right.
+
+    `Infinity` and `NaN` stand in what was measured, and no API server takes them,
+    https://docs.python.org/3/library/json.html#infinite-and-nan-number-values.
+    """
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return json_problem(text) is not None
+
+
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.items import NodeSet, NodeTaint
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _KUBERNETES = ("settings", "kubernetes")
+_SETTINGS: Final = re.compile(
+    r"^[ \t]*(?:\[{1,2}[ \t]*)?(?P<quote>[\"']?)settings(?P=quote)[ \t]*[].=]", re.MULTILINE
+)
+"""A table of them, or a key; other programs have settings further down, or speak of them."""
 
 
 class BottlerocketReader:
@@ -33,7 +38,7 @@ class BottlerocketReader:
 
     def matches(self, file: str, text: str) -> bool:
         """Whether it is TOML with settings."""
-        return file.lower().endswith(".toml") and "settings" in text
+        return file.lower().endswith(".toml") and _SETTINGS.search(text) is not None
 
     def read(self, file: str, text: str) -> Read:
         """Its nodes, and what is wrong with the settings."""

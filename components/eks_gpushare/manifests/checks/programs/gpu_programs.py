@@ -57,6 +57,8 @@ class ModelServer(NamedTuple):
     """Whether it uses all GPUs that it finds where nobody says."""
     variable: str = ""
     """What of its environment it takes in place of the flag."""
+    shared: tuple[str, tuple[str, ...]] = ("", ())
+    """A switch, and flags whose numbers are with it those of parts of the same GPUs."""
 
 
 # Of builds for other processors the tag says so.
@@ -81,6 +83,8 @@ _SERVERS: Final = (
         re.compile(r"sglang[. ](?:launch_server|serve)"),
         (r"--tp(?:-size)?", r"--tensor-parallel-size", r"--pp-size", r"--dp-size", r"--dp"),
         "--tp",
+        # https://docs.sglang.ai/advanced_features/server_arguments.html: the tp size remains.
+        shared=("--enable-dp-attention", ("--dp-size", "--dp")),
     ),
     ModelServer(
         "Text Generation Inference",
@@ -262,7 +266,9 @@ def _is_excerpt(container: GpuContainer) -> bool:
 def split_over(container: GpuContainer, server: ModelServer) -> int | None:
     """Over how many GPUs a server runs; None where something else decides."""
     product, said = 1, False
-    for flag in server.flags:
+    switch, flags = server.shared
+    is_shared = bool(switch) and switch in container.line.split()
+    for flag in (each for each in server.flags if not (is_shared and each in flags)):
         for found in re.finditer(rf"(?:^|\s){flag}(?:=|\s+)(\S+)", container.line):
             if not (found[1].isascii() and found[1].isdecimal()):
                 return None
