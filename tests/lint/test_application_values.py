@@ -456,3 +456,64 @@ def test_a_file_that_is_installed_alone_is_judged_alone() -> None:
     }
 
     assert "GPU1100" in said(files)
+
+
+BY_ENVIRONMENT = """\
+releases:
+  - name: gpu-operator
+    chart: nvidia/gpu-operator
+    namespace: gpu-operator
+    ONE
+    values: [values/operator.yaml]
+  - name: dcgm
+    chart: dcgm/dcgm-exporter
+    namespace: gpu
+    OTHER
+    values: [values/dcgm.yaml]
+PLUGIN
+"""
+PLUGIN = """\
+  - name: nvdp
+    chart: nvdp/nvidia-device-plugin
+    namespace: gpu
+    OTHER
+    values: [values/nvdp.yaml]
+"""
+SHARED = """\
+devicePlugin:
+  config:
+    create: true
+    name: plugin
+    default: any
+    data:
+      any: |-
+        version: v1
+        sharing:
+          timeSlicing: {renameByDefault: true, resources: [{name: nvidia.com/gpu, replicas: 4}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_wrong"),
+    [
+        ("installed: true", "installed: true", True),
+        ("installed: {{ .Values.gpu }}", "installed: {{ .Values.gpu }}", True),
+        ("installed: {{ .Values.operator }}", "installed: {{ not .Values.operator }}", False),
+        ("condition: operator.enabled", "condition: plugin.enabled", False),
+    ],
+)
+def test_releases_that_an_environment_chooses_need_not_be_there_at_once(
+    one: str, other: str, is_wrong: bool
+) -> None:
+    def found(plugin: str) -> set[str]:
+        releases = BY_ENVIRONMENT.replace("PLUGIN\n", plugin)
+        files = {
+            "helmfile.yaml.gotmpl": releases.replace("ONE", one).replace("OTHER", other),
+            "values/nvdp.yaml": "gfd: {enabled: true}\n",
+            "values/operator.yaml": SHARED,
+            "values/dcgm.yaml": "serviceMonitor: {enabled: true}\n",
+        }
+        return {"GPU1185", "GPU1187", "GPU1245"} & set(said(files))
+
+    assert found(PLUGIN) == ({"GPU1185", "GPU1187"} if is_wrong else set())
+    assert found("") == ({"GPU1187", "GPU1245"} if is_wrong else set())

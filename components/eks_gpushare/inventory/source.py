@@ -54,6 +54,11 @@ class Source:
         """What it is there on: empty if it is there anyway, None if that is not known."""
         return (getattr(self.document, "condition", "") or None) if self.is_optional else ""
 
+    def is_apart(self, other: Source) -> bool:
+        """Whether both are there on conditions of which one may be for want of the other."""
+        both = self.condition, other.condition
+        return all(both) and both[0] != both[1]
+
     def optional(self, condition: str | None = None) -> Source:
         """The same, of a document that is there on a condition; of none, itself."""
         if not hasattr(self.document, "is_optional"):

@@ -24,6 +24,7 @@ from eks_gpushare.manifests.charts import (
 )
 from eks_gpushare.manifests.cluster_generators import clusters_chosen, of_some_clusters
 from eks_gpushare.manifests.document import Read
+from eks_gpushare.manifests.helmfile import FURTHER_VALUES, is_helmfile, where_installed
 from eks_gpushare.manifests.kustomize import is_kustomization
 from eks_gpushare.manifests.readers.lists import is_raw
 from eks_gpushare.manifests.readers.literals import literal_documents
@@ -266,17 +267,6 @@ def _inflated(
         yield with_files(item, chart), inner
 
 
-FURTHER_VALUES: Final = ("valuesTemplate", "secrets", "inherit")
-"""Keys of a release of Helmfile by which it has values beside those of `values`."""
-
-
-def is_helmfile(value: Mapping[str, Any]) -> bool:
-    """Whether a document is one of Helmfile's: releases of charts, with nothing that names it."""
-    return "apiVersion" not in value and any(
-        isinstance(release.get("chart"), str) for _, release in mappings(value.get("releases"))
-    )
-
-
 def _helmfile(
     document: Document, value: Mapping[str, Any]
 ) -> Iterator[tuple[Release, list[Document]]]:
@@ -288,7 +278,8 @@ def _helmfile(
         place: FieldPath = ("releases", index)
         name, space = text(each.get("name")), text(each.get("namespace"), "default")
         path: FieldPath = (*place, "values")
-        item, _ = _at(document, chart, path, name, space, each.get("version"))
+        whence = where_installed(document, index, each)
+        item, _ = _at(whence, chart, path, name, space, each.get("version"))
         values: dict[str, Any] = {}
         paths: dict[tuple[str, ...], FieldPath] = {}
         inner: list[Document] = []

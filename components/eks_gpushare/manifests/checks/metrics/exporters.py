@@ -95,8 +95,9 @@ def exporters(inventory: Inventory) -> Iterator[Judgement]:
                     continue
                 yield from _pods(exporter)
                 yield from _memory(exporter)
-                if shared and len(shared) == len(sharings(inventory, cluster)):
-                    renamed = all(each.config.renamed for each in shared)
+                beside = [s for s in shared if not s.daemon.source.is_apart(daemon.source)]
+                if beside and len(shared) == len(sharings(inventory, cluster)):
+                    renamed = all(each.config.renamed for each in beside)
                     collected = exporter.has_readers or _is_collected(inventory, cluster)
                     yield from _shares(exporter, renamed=renamed, collected=collected)
 
