@@ -497,9 +497,11 @@ devicePlugin:
     ("one", "other", "is_wrong"),
     [
         ("installed: true", "installed: true", True),
+        ("createNamespace: true", "installed: true", True),
         ("installed: {{ .Values.gpu }}", "installed: {{ .Values.gpu }}", True),
         ("installed: {{ .Values.operator }}", "installed: {{ not .Values.operator }}", False),
         ("condition: operator.enabled", "condition: plugin.enabled", False),
+        ("<<: {condition: operator.enabled}", "<<: {condition: plugin.enabled}", False),
     ],
 )
 def test_releases_that_an_environment_chooses_need_not_be_there_at_once(

@@ -48,8 +48,9 @@ def where_installed(document: Document, index: int, release: Mapping[str, Any]) 
 def _as_written(document: Document, path: FieldPath) -> str:
     """A value with its template, which stands for what is not known of it."""
     whole = document.text
-    root = whole.root if whole is not None else None
-    entry = find(root, (*document.at, *path))[0] if root is not None else None
-    if whole is None or entry is None:
+    if whole is None or whole.root is None:
         return ""
-    return whole.text[entry.node.span.start : entry.node.span.end]
+    # A key that is merged into the release stands elsewhere.
+    entry, _ = find(whole.root, (*document.at, *path))
+    span = whole.root.span if entry is None else entry.node.span
+    return whole.text[span.start : span.end]
