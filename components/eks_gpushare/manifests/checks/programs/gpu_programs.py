@@ -267,7 +267,7 @@ def split_over(container: GpuContainer, server: ModelServer) -> int | None:
     """Over how many GPUs a server runs; None where something else decides."""
     product, said = 1, False
     switch, flags = server.shared
-    is_shared = bool(switch) and switch in container.line.split()
+    is_shared = switch in container.line.split()
     for flag in (each for each in server.flags if not (is_shared and each in flags)):
         for found in re.finditer(rf"(?:^|\s){flag}(?:=|\s+)(\S+)", container.line):
             if not (found[1].isascii() and found[1].isdecimal()):
