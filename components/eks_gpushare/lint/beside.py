@@ -30,7 +30,7 @@ from eks_gpushare.manifests.application_sets import (
 from eks_gpushare.manifests.charts import CHARTS, chart_named
 from eks_gpushare.manifests.files import read_file
 from eks_gpushare.manifests.folders import Paths, ends_with
-from eks_gpushare.manifests.helmfile import FURTHER_VALUES, is_helmfile
+from eks_gpushare.manifests.readers.helmfile import FURTHER_VALUES, is_helmfile
 from eks_gpushare.manifests.shell.words import commands
 from eks_gpushare.manifests.texts import read_texts
 
