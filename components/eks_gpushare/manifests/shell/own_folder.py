@@ -27,7 +27,8 @@ _OWN: Final = re.compile(
 _OF_OWN: Final = re.compile(
     r"""
     \s* (?:(?P<above>dirname|realpath|readlink\s+-f) | cd) \s+ (?:--\s+)?
-    "? \$ (?:\{(?P<braced>[A-Za-z0-9_]+)\}|(?P<bare>[A-Za-z0-9_]+)) (?P<from>(?:/[A-Za-z0-9_.-]+)*) /? "?
+    "? \$ (?:\{(?P<braced>[A-Za-z0-9_]+)\}|(?P<bare>[A-Za-z0-9_]+))
+    (?P<from>(?:/[A-Za-z0-9_.-]+)*) /? "?
     (?(above) | (?:\s+[0-9&]?>\s*[^\s&;]+(?:\s+2>&1)?)? \s* (?:&&|;) \s* pwd (?:\s+-P)?)
     \s*
     """,
