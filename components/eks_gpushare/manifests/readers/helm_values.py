@@ -216,10 +216,10 @@ def _is_of_another(chart: str, value: Mapping[str, Any]) -> bool:
 
 def _others(value: Mapping[str, Any]) -> Iterator[str]:
     """The charts beside those of GPUs that have at least half of the keys, and one of their own."""
-    for chart, is_of in _OF_OTHERS.items():
+    for chart in (each for each, is_of in _OF_OTHERS.items() if is_of(value)):
         known = chart_keys(chart)
         own = set(known.below(())) if known is not None else set(value)
-        if is_of(value) and len(value.keys() & own) * 2 >= len(value):
+        if len(value.keys() & own) * 2 >= len(value):
             yield chart
 
 
