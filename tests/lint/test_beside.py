@@ -98,6 +98,7 @@ def test_a_file_is_named_from_a_folder_above(script: str, named: str, file: str)
     ("named", "others"),
     [
         ("$ROOT/addons/odd.yaml", ["a/addons/odd.yaml", "b/addons/odd.yaml"]),
+        ("$ROOT/../odd.yaml", ["scripts/odd.yaml"]),
         ("$ROOT/odd.yaml", ["addons/odd.yaml"]),  # of whichever folder, perhaps of another chart
         ("odd.yaml", ["addons/odd.yaml"]),
         ("addons/$KIND.yaml", ["addons/odd.yaml"]),

@@ -30,6 +30,7 @@ from eks_gpushare.manifests.application_sets import (
 from eks_gpushare.manifests.charts import CHARTS, chart_named
 from eks_gpushare.manifests.files import read_file
 from eks_gpushare.manifests.folders import Paths, ends_with
+from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.readers.helmfile import FURTHER_VALUES, is_helmfile
 from eks_gpushare.manifests.shell.words import commands
 from eks_gpushare.manifests.texts import read_texts
@@ -140,7 +141,7 @@ def _of_command(
     """The paths of files of values that a command names."""
     beside = posixpath.dirname(named_by)
     for name in files:
-        path = _where((beside, ""), name, known)
+        path = None if GAP in name else _where((beside, ""), name, known)
         if path is None and not is_guide(named_by):  # one section is for one cluster, another not
             path = named_from(posixpath.normpath(named_by), name, of_values)
         if path is not None:
