@@ -13,6 +13,7 @@ from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.files import GivenFile, read_file
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from eks_gpushare.lint.report import FileReport
@@ -30,7 +31,11 @@ INSTALL = "helm upgrade -i nvdp nvdp/nvidia-device-plugin -n gpu"
 
 
 def linted(*names: str) -> dict[str, FileReport]:
-    reading = read_files(map(read_file, names))
+    return judged(map(read_file, names))
+
+
+def judged(files: Iterable[GivenFile]) -> dict[str, FileReport]:
+    reading = read_files(files)
     reading.judge((*EDGES, *CHECKS))
     return {each.file: each for each in reading.reports()}
 
@@ -88,10 +93,7 @@ def test_a_file_is_named_from_a_folder_above(script: str, named: str, file: str)
         ("repo/other/addons/a.yaml", "{}"),
     ]
 
-    reading = read_files(GivenFile(*each) for each in files)
-    reading.judge((*EDGES, *CHECKS))
-
-    assert {each.file: codes(each) for each in reading.reports()}[file] == ["GPU1034"]
+    assert codes(judged(GivenFile(*each) for each in files)[file]) == ["GPU1034"]
 
 
 @pytest.mark.parametrize(
@@ -109,11 +111,8 @@ def test_of_several_that_a_name_may_mean_none_is_read(named: str, others: list[s
     files = [("scripts/install.sh", f"{INSTALL} -f {named}\n")]
     files += [(each, "gfd: {enable: true}\n") for each in others]
 
-    reading = read_files(GivenFile(*each) for each in files)
-    reading.judge((*EDGES, *CHECKS))
-
-    found = {each.file: codes(each) for each in reading.reports()}
-    assert not any("GPU1034" in found[each] for each in others)
+    found = judged(GivenFile(*each) for each in files)
+    assert not any("GPU1034" in codes(found[each]) for each in others)
 
 
 def test_what_is_set_beside_goes_over_it(folder: Path) -> None:

@@ -286,6 +286,27 @@ def test_variables_of_environments_go_with_the_configuration_above_them() -> Non
     assert links.parts({}) == [["infra/main.tf", "infra/envs/prod/a.tfvars"], ["other/main.tf"]]
 
 
+@pytest.mark.parametrize(
+    ("script", "named", "together"),
+    [
+        ("scripts/up.sh", "addons/values.yaml", True),
+        ("scripts/up.sh", "$ROOT/addons/values.yaml", True),
+        ("scripts/up.sh", "values.yaml", False),  # which all charts have
+        ("scripts/up.sh", "$DIR/values.yaml", False),
+        ("docs/up.md", "addons/values.yaml", False),
+    ],
+)
+def test_values_go_with_the_script_that_may_mean_them(
+    script: str, named: str, together: bool
+) -> None:
+    text = SCRIPT % named
+    files = {script: f"```sh\n{text}```\n" if script.endswith(".md") else text}
+
+    parts = parts_of({**files, "a/addons/values.yaml": "a: 1\n", "b/addons/values.yaml": "a: 1\n"})
+
+    assert len(parts) == (1 if together else 3)
+
+
 def test_the_folder_of_a_call_stands_in_no_ones_way() -> None:
     """It is among the files by its own name, for what is said of what it holds."""
     links = Links()

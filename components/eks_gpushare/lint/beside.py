@@ -142,7 +142,7 @@ def _of_command(
     beside = posixpath.dirname(named_by)
     for name in files:
         path = None if GAP in name else _where((beside, ""), name, known)
-        if path is None and not is_guide(named_by):  # one section is for one cluster, another not
+        if path is None:
             path = named_from(posixpath.normpath(named_by), name, of_values)
         if path is not None:
             yield path

@@ -28,7 +28,7 @@ from eks_gpushare.lint.either import NearFiles, ways_in
 from eks_gpushare.lint.named_folders import applied_by
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.scopes import CHART
-from eks_gpushare.lint.shell.named_files import tail_of
+from eks_gpushare.lint.shell.named_files import tail_elsewhere
 from eks_gpushare.lint.terraform_variables import VARIABLES
 from eks_gpushare.lint.values_of_sets import patterns_named
 from eks_gpushare.manifests.files import UNIT
@@ -105,7 +105,7 @@ class Links:
             paths = posixpath.normpath(posixpath.join(folder, each)), posixpath.normpath(each)
             self._named.setdefault(path, []).extend(paths)
             self._read_beside.setdefault(path, []).extend(paths)
-            self._values.setdefault(path, []).append(tail_of(each))
+            self._values.setdefault(path, []).append(tail_elsewhere(path, each))
         for each in manifests_named_by(file):
             named = posixpath.dirname(each) if "*" in each else each
             self._named.setdefault(path, []).append(named)

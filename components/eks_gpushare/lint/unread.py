@@ -132,7 +132,7 @@ def is_of_others(name: str, text: str, problem: YamlProblem, *, in_folder: bool)
     if is_json_file(name):
         if in_folder and problem.kind == "size" and _IS_JSON_OF_OURS.search(text) is None:
             return True  # an API's description has apiVersion among its properties
-        if is_log(text) or (is_measured(text) and _IS_JSON_OF_OURS.search(text) is None):
+        if is_log(text) or (_IS_JSON_OF_OURS.search(text) is None and is_measured(text)):
             return True
         return not (_MAY_BE_OURS.search(text) or "{{" in text)
     if not in_folder or problem.kind in ("duplicate", "size") or is_template(text, problem.line):

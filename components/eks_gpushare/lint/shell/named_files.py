@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.manifests.folders import folders_above
 from eks_gpushare.manifests.placeholders import GAP
 
@@ -27,6 +28,20 @@ def tail_of(name: str) -> str:
     return whole
 
 
+def tail_elsewhere(named_by: str, name: str) -> str:
+    """The end of the path by which a file is looked for elsewhere than beside what names it.
+
+    Empty of a name without a folder, which other charts' files have too, and in a guide, of which
+    one section is for one cluster and another is not.
+
+    Args:
+        named_by: The path of what names it.
+        name: A path, with a gap for each part of it that is not known.
+    """
+    tail = tail_of(name)
+    return tail if "/" in tail and not is_guide(named_by) else ""
+
+
 def named_from(script: str, name: str, paths: Paths) -> str | None:
     """The file that a path with a folder means, from a folder above a script or from its own.
 
@@ -37,8 +52,8 @@ def named_from(script: str, name: str, paths: Paths) -> str | None:
         name: A path, with a gap for each part of it that is not known.
         paths: Those of all files that it may be.
     """
-    tail = tail_of(name)
-    found = paths.ending_with(tail) if "/" in tail else []
+    tail = tail_elsewhere(script, name)
+    found = paths.ending_with(tail)
     for folder in folders_above(posixpath.dirname(script)):
         if (path := posixpath.join(folder, tail)) in found:
             return path
