@@ -129,6 +129,16 @@ def chart_keys(chart: str) -> ChartKeys | None:
     )
 
 
+@cache
+def top_keys(chart: str) -> tuple[str, ...] | None:
+    """The keys at the top of a chart's values, sorted; None if they are not known.
+
+    They are asked of every document that may be values, and there are thousands below some.
+    """
+    keys = chart_keys(chart)
+    return None if keys is None else keys.below(())
+
+
 def _told(values: Mapping[str, Any], above: Place) -> Iterator[tuple[Place, str]]:
     """What the table says of each place; of one that has others below it, under an empty key."""
     for key, value in values.items():

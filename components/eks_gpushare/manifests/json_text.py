@@ -105,11 +105,12 @@ def is_measured(text: str) -> bool:
     `Infinity` and `NaN` stand in what was measured, and no API server takes them,
     https://docs.python.org/3/library/json.html#infinite-and-nan-number-values.
     """
+    found: list[str] = []
     try:
-        json.loads(text)
+        json.loads(text, parse_constant=found.append)
     except (ValueError, RecursionError):
         return False
-    return json_problem(text) is not None
+    return bool(found)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

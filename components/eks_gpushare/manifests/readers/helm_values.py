@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_daemonsets import HAMI_CHART
-from eks_gpushare.catalog.chart_keys import chart_keys
+from eks_gpushare.catalog.chart_keys import top_keys
 from eks_gpushare.documents.image import image_name
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.values import at, pairs
@@ -207,8 +207,7 @@ def _charts(document: Document) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def _is_of_another(chart: str, value: Mapping[str, Any]) -> bool:
     """Whether several keys below a chart's name are none of its own, as those of an application."""
-    known = chart_keys(chart)
-    own = tuple(known.below(())) if known is not None else ()
+    own = top_keys(chart) or ()
     return (
         bool(own) and len(value) > 1 and chart not in value and not any(key in own for key in value)
     )
@@ -217,9 +216,8 @@ def _is_of_another(chart: str, value: Mapping[str, Any]) -> bool:
 def _others(value: Mapping[str, Any]) -> Iterator[str]:
     """The charts beside those of GPUs that have at least half of the keys, and one of their own."""
     for chart in (each for each, is_of in _OF_OTHERS.items() if is_of(value)):
-        known = chart_keys(chart)
-        own = set(known.below(())) if known is not None else set(value)
-        if len(value.keys() & own) * 2 >= len(value):
+        own = top_keys(chart)
+        if own is None or len(value.keys() & set(own)) * 2 >= len(value):
             yield chart
 
 
@@ -253,10 +251,9 @@ def _plausible(chart: str, value: Mapping[str, Any], in_guide: bool) -> bool:  #
     given = [value[block] for block in blocks if block in value and value[block] is not None]
     if not all(isinstance(block, dict) for block in given):
         return False
-    known = chart_keys(chart)
-    if known is None:
+    own = top_keys(chart)
+    if own is None:
         return True
-    own = known.below(())
     if (len(value) > 1 or chart == EXPORTER) and not any(key in own for key in value):
         return False
     names = {plain(path) for path in own} | set().union(*_SIGNS[chart])
