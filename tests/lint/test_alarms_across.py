@@ -303,14 +303,35 @@ def test_bitnamis_chart_of_jupyterhub_has_other_values() -> None:
     assert said({"values.yaml": values.replace("KEY", "name")}) == ["GPU1261"]
 
 
-@pytest.mark.parametrize(("data", "codes"), [("inputs", []), ("apiVersion", ["GPU1000"])])
+@pytest.mark.parametrize(
+    ("told", "codes"),
+    [
+        ({"inputs": "gpu"}, []),
+        ({"apiVersion": "gpu"}, []),
+        ({"apiVersion": "v1", "kind": "Pod"}, ["GPU1000"]),
+    ],
+)
 def test_data_beyond_what_is_held_together_is_none_of_ours(
-    monkeypatch: pytest.MonkeyPatch, data: str, codes: list[str]
+    monkeypatch: pytest.MonkeyPatch, told: dict[str, str], codes: list[str]
 ) -> None:
     monkeypatch.setattr(reading, "MOST_ITEMS", 500)
-    text = json.dumps({data: "gpu", "data": [0] * 600})
+    text = json.dumps({**told, "data": [0] * 600})
     (report,) = lint_files([GivenFile("input.json", text, in_folder=True)])
     assert [each.code for each in report.findings if each.severity != "info"] == codes
+
+
+@pytest.mark.parametrize("patched", [True, False])
+def test_a_patch_in_json_is_no_data_of_others(*, patched: bool) -> None:
+    files = {
+        "pod.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: []}\n",
+        "kustomization.yaml": "resources: [pod.yaml]\n"
+        + "patches: [{path: patch.json, target: {kind: Pod}}]\n" * patched,
+        "patch.json": '[{"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}]',
+    }
+    reports = lint_files([GivenFile(name, text, in_folder=True) for name, text in files.items()])
+
+    told = {each.file: [found.code for found in each.findings] for each in reports}
+    assert told["patch.json"] == ([] if patched else ["GPU1001"])
 
 
 def test_values_of_which_half_is_strange_are_of_another_chart() -> None:

@@ -43,6 +43,27 @@ def test_a_plain_scalar_means_what_it_means_to_kubernetes(text: str, value: Any)
 
 
 @pytest.mark.parametrize(
+    ("written", "key"),
+    [
+        ("True", "true"),
+        ("no", "false"),
+        ("'no'", "no"),
+        ("!!bool no", "false"),
+        ("&a no", "false"),
+        ("~", "~"),
+        ("0x10", "0x10"),
+        ("2026-11-22", "2026-11-22"),
+        ("${NAME}", "${NAME}"),
+        ("a b", "a b"),
+    ],
+)
+def test_a_key_is_a_text_as_json_has_it(written: str, key: str) -> None:
+    (document,) = read_texts(f"data:\n  {written}: 1\n", "map.yaml").documents
+
+    assert list(document.value["data"] or ()) == ([] if "$" in key else [key])
+
+
+@pytest.mark.parametrize(
     ("tag", "text", "value"),
     [
         (f"{TAG}bool", "yes", True),

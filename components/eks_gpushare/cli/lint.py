@@ -107,7 +107,6 @@ def run(options: argparse.Namespace) -> int:
         return migration.run(options)
     from eks_gpushare.lint.baseline import BaselineError
     from eks_gpushare.lint.finding_files import ConfigurationError
-    from eks_gpushare.lint.stack_side import StackUnusableError
 
     try:
         settings = lint_options.settings_of(options)
@@ -119,7 +118,6 @@ def run(options: argparse.Namespace) -> int:
         lint_options.GivenWronglyError,
         BaselineError,
         ConfigurationError,
-        StackUnusableError,
     ) as error:
         return _wrong_usage(str(error))
 
@@ -211,9 +209,13 @@ def _code(reports: Sequence[FileReport]) -> int:
 
 
 def _stack(given: str) -> Stack:
-    from eks_gpushare.lint.stack_side import read_stack, stack_file_of
+    # Its models are a third of what is imported, and most calls name no stack.
+    from eks_gpushare.lint.stack_side import StackUnusableError, read_stack, stack_file_of
 
-    return read_stack(stack_file_of(given))
+    try:
+        return read_stack(stack_file_of(given))
+    except StackUnusableError as error:
+        raise lint_options.GivenWronglyError(str(error)) from None
 
 
 def _explain(options: argparse.Namespace, settings: LintSettings) -> int:

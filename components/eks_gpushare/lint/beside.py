@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from eks_gpushare.manifests.document import Document
     from eks_gpushare.manifests.files import GivenFile
 
+_NAMES_VALUES: Final = re.compile(r"--values|-[A-Za-z]*f")
 _MOST: Final = 50
 """Most files that are read besides those of the call."""
 _YAML: Final = (".yaml", ".yml", ".json", ".yaml.gotmpl", ".yml.gotmpl")
@@ -177,6 +178,8 @@ def _installed(file: GivenFile) -> Iterator[Installed]:
     """What a file's commands install of charts of GPUs, by files that they do not write."""
     if file.name == STDIN or "helm" not in file.text or len(file.text) > MAX_CHARACTERS:
         return
+    if _NAMES_VALUES.search(file.text) is None:
+        return  # as most do, which are then not taken apart twice
     if ShellReader().matches(file.name, file.text):
         texts = [ShellReader().script(file.name, file.text)]
     elif MarkdownReader().matches(file.name, file.text):

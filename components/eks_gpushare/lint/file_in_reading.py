@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +12,7 @@ from eks_gpushare.lint.report import FileReport, Placed
 from eks_gpushare.lint.silencing import silenced
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import date
 
     from eks_gpushare.inventory.problem import Edit, Judgement
@@ -31,6 +33,11 @@ class FileInReading:
     text: str = ""
     in_folder: bool = False
     """Whether nobody named it."""
+
+    def is_values_in(self, charts: Collection[str]) -> bool:
+        """Whether it is values of a chart whose own templates read them, by the charts' folders."""
+        folder, name = posixpath.split(posixpath.normpath(self.name))
+        return folder in charts and name.startswith("values")
 
     def report(self, today: date) -> FileReport:
         """What was found in it, in the order of its lines."""

@@ -50,6 +50,7 @@ from eks_gpushare.lint.variants import is_loose, values_to_come
 from eks_gpushare.lint.written import written_in
 from eks_gpushare.manifests.checks.charts.chart_values import values_of_files
 from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.json_text import plain_json
 from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.nodes import MAX_ITEMS
 from eks_gpushare.manifests.readers.helm_values import HelmValuesReader, ValuesOf
@@ -177,6 +178,10 @@ class Reading:
     def _yaml(self, file: FileInReading, text: str) -> bool:
         if not (is_yaml(file.name) or file.name == STDIN or looks_like_yaml(file.name, text)):
             return False
+        is_patch = posixpath.normpath(file.name) in self.kustomizations.patch_files
+        plain = None if is_patch else plain_json(text, file.name)
+        if plain is not None and self._reader(file, plain, 0) is None:
+            return False
         bad = unreadable_character(text, file.name)
         if bad is not None:
             return self._unread(file, text, bad)
@@ -194,7 +199,7 @@ class Reading:
         for placed in (told(problem, text) for problem in problems):
             file.found.append(placed)
             file.readable = file.readable and placed.finding.code != UNREADABLE.id
-        if posixpath.normpath(file.name) in self.kustomizations.patch_files:
+        if is_patch:
             file.kinds["Kustomize patch"] = None  # of an object that is judged with it
             for inner in (each for one in texts.documents for each in configurations_within(one)):
                 self._document(file, inner, 1)
@@ -241,9 +246,10 @@ class Reading:
         return True
 
     def _reader(self, file: FileInReading, document: Document, depth: int) -> DocumentReader | None:
+        is_own = not depth and file.is_values_in(self.charts_of_ones_own)
         if not depth:
             name = posixpath.normpath(file.name)
-            if (chart := self.charts.get(name)) is not None and not self._is_of_ones_own(file):
+            if (chart := self.charts.get(name)) is not None and not is_own:
                 values = ValuesOf(chart)
                 return values if values.matches(document) else None
             above = chart_above(self.subcharts, name) or posixpath.dirname(name)
@@ -251,14 +257,9 @@ class Reading:
             if reader.matches(document):
                 return reader
         found = next((reader for reader in DOCUMENT_READERS if reader.matches(document)), None)
-        if isinstance(found, HelmValuesReader) and not depth and self._is_of_ones_own(file):
+        if isinstance(found, HelmValuesReader) and is_own:
             return found if self._brings_charts(file) and found.is_of_subcharts(document) else None
         return found
-
-    def _is_of_ones_own(self, file: FileInReading) -> bool:
-        """Whether it is values of a chart whose own templates read them."""
-        folder, name = posixpath.split(posixpath.normpath(file.name))
-        return folder in self.charts_of_ones_own and name.startswith("values")
 
     def _brings_charts(self, file: FileInReading) -> bool:
         """Whether charts lie within the one that it is values of, which Helm takes unnamed too."""

@@ -78,7 +78,7 @@ def given_in(text: str) -> Iterator[tuple[str, str]]:
         yield OLD_OPENSHIFT
     if "runtimeClassName" in text and _CLASS.search(text):
         yield RUNTIME
-    if "default" in text and any(map(_makes_default, text.splitlines())):
+    if "default" in text and any(_makes_default(at) for at in text.splitlines() if "default" in at):
         yield BY_DEFAULT
     for version in _karpenters(text):
         yield KARPENTER, version

@@ -37,7 +37,7 @@ class Ignored:
             folder: Whether it is a folder.
         """
         above = self._of(path.parent)
-        return above.is_ignored or above.says(path, folder=folder)
+        return above.is_ignored or above.says(f"{path.name}/" if folder else path.name)
 
     def _of(self, path: Path) -> _Folder:
         found = self._folders.get(path)
@@ -67,18 +67,27 @@ class _Folder:
         above = self.above
         if above is None or self.top is None:
             return False
-        return above.is_ignored or above.says(self.path, folder=True)
+        return above.is_ignored or above.says(f"{self.path.name}/")
 
-    def says(self, path: Path, *, folder: bool) -> bool:
-        """Whether patterns ignore a path; those of the nearest folder win, and there the last."""
-        level: _Folder | None = self if self.top is not None else None
-        while level is not None:
-            for spec in level.specs:
-                name = path.relative_to(level.path).as_posix()
-                if (told := spec.check_file(f"{name}/" if folder else name).include) is not None:
-                    return told
-            level = level.above
+    def says(self, name: str) -> bool:
+        """Whether patterns ignore what lies in it; those of the nearest folder win, the last first.
+
+        Args:
+            name: Its name, with a slash behind that of a folder.
+        """
+        for spec, folder in self.told:
+            if (told := spec.check_file(f"{folder}{name}").include) is not None:
+                return told
         return False
+
+    @cached_property
+    def told(self) -> Sequence[tuple[GitIgnoreSpec, str]]:
+        """What it and those above it say, and where it lies from each, from the nearest on."""
+        if self.top is None:
+            return ()
+        own = [(spec, "") for spec in self.specs]
+        above = () if self.above is None else self.above.told
+        return [*own, *((spec, f"{folder}{self.path.name}/") for spec, folder in above)]
 
     @cached_property
     def specs(self) -> Sequence[GitIgnoreSpec]:

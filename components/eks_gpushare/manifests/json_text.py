@@ -6,6 +6,8 @@ import json
 import re
 from typing import Any, Final, Literal, NoReturn, TypeAlias
 
+from eks_gpushare.findings.finding import Position
+from eks_gpushare.manifests.document import Document
 from eks_gpushare.stack_file.yaml_problems import YamlProblem
 
 Syntax: TypeAlias = Literal["yaml", "json", "jsonc"]
@@ -86,6 +88,21 @@ def json_problem(text: str) -> YamlProblem | None:
     except (ValueError, RecursionError) as error:
         return YamlProblem(f"not valid JSON: {error}", 1, 1, fix="write it as JSON")
     return None
+
+
+def plain_json(text: str, file: str) -> Document | None:
+    """A file of JSON by its values alone, which is ten times faster; None of any other.
+
+    It has no places, and signs that stand for something else are taken as they are written: it
+    tells whether some reader is for it, and most JSON of repositories is data that none is for.
+    """
+    if not is_json_file(file):
+        return None
+    try:
+        value = strict_json(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return None
+    return Document(file, value, lambda _: Position(1, 1), editable=False)
 
 
 def is_log(text: str) -> bool:

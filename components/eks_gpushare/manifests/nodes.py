@@ -16,7 +16,7 @@ from eks_gpushare.manifests.placeholders import (
     is_key_to_come,
     is_placeholder,
 )
-from eks_gpushare.manifests.scalars import function_of, plain_scalar, tagged_scalar
+from eks_gpushare.manifests.scalars import function_of, key_of_plain, plain_scalar, tagged_scalar
 from eks_gpushare.stack_file.composer import Composer, Node
 
 if TYPE_CHECKING:
@@ -66,6 +66,10 @@ class KubernetesComposer(Composer):
 
     def _key(self, event: Event) -> str:
         """The key's text, as JSON has it."""
+        text: str = getattr(event, "value", "")
+        if text and event.tag is None and event.anchor is None and GAP not in text:
+            self._count(event, 1)  # of nearly all keys nothing else is to be told
+            return text if event.style else key_of_plain(text)
         node = self._node(event)
         if isinstance(node.value, dict | list):
             return self._no_text(event, node)

@@ -33,6 +33,12 @@ def plain_scalar(text: str) -> Any:
     return text if scalar.kind == "timestamp" else scalar.value
 
 
+def key_of_plain(text: str) -> str:
+    """The key that an unquoted, untagged scalar is, as JSON has it."""
+    value = plain_scalar(text)
+    return str(value).lower() if isinstance(value, bool) else text
+
+
 def tagged_scalar(tag: str, text: str) -> Any:
     """The value of a scalar with a tag; text where the tag is none of YAML's own."""
     name = tag.removeprefix(scalars.TAG_PREFIX)

@@ -283,6 +283,8 @@ def _stream_of_json(text: str) -> str | None:
 
 
 def _only_directives(part: str) -> bool:
+    if "%" not in part:
+        return False
     lines = [line for line in part.splitlines() if line.strip() and not line.startswith("#")]
     return bool(lines) and all(line.startswith("%") for line in lines)
 

@@ -143,7 +143,7 @@ class Composer(EventReader, ABC):
         """Look at a key, whose path is the one that is read."""
 
     def _made(self, node: Node) -> Node:
-        """What stands for a node in its parent."""
+        """What stands for a node in its parent; of a scalar without a tag that is itself."""
         return node
 
     def _node(self, event: Event) -> Node:
@@ -152,7 +152,8 @@ class Composer(EventReader, ABC):
             return self._alias(event)
         self._count(event, 1)
         if kind is yaml.ScalarEvent:
-            return self._made(self._anchored(event, self._scalar(event)))
+            node = self._anchored(event, self._scalar(event))
+            return node if event.tag is None else self._made(node)
         is_mapping = kind is yaml.MappingStartEvent
         node = self._anchored(event, Node(event, {} if is_mapping else []))
         node.open, node.children = True, {}

@@ -191,6 +191,20 @@ def _as_note(
     return judgement
 
 
+def _by_hand(said: Said, text: str) -> list[Judgement]:
+    """The judgements, those of what is put on nodes by hand as notes where it does not matter."""
+    found = said.judgements
+    if not any(isinstance(each, Problem) and each.rule is BY_HAND for each in found):
+        return found  # as of most texts, which are then not looked through
+    guide = is_guide(said.file)
+    fixed = _LOCAL.search(f"{text}\n{said.file}") or is_of_machine(text)
+    local = fixed or (guide and not _REPLACED.search(text))
+    of_each = not guide and _OWN_NODE.search(text) and not _NAMED.search(text)
+    patches = None if local or of_each else "\n".join(_PATCH.findall(text))
+    operated = frozenset() if guide else _operated(text) | said.removed
+    return [_as_note(each, guide=guide, patches=patches, operated=operated) for each in found]
+
+
 def read_of(said: Said, text: str) -> Read:
     """What was found, with each release as it was installed last.
 
@@ -198,15 +212,7 @@ def read_of(said: Said, text: str) -> Read:
         said: What was found.
         text: The whole text.
     """
-    guide = is_guide(said.file)
-    fixed = _LOCAL.search(f"{text}\n{said.file}") or is_of_machine(text)
-    local = fixed or (guide and not _REPLACED.search(text))
-    of_each = not guide and _OWN_NODE.search(text) and not _NAMED.search(text)
-    patches = None if local or of_each else "\n".join(_PATCH.findall(text))
-    operated = frozenset() if guide else _operated(text) | said.removed
-    said.judgements = [
-        _as_note(each, guide=guide, patches=patches, operated=operated) for each in said.judgements
-    ]
+    said.judgements = _by_hand(said, text)
     items = [*said.items, *said.releases.values()]
     files = (item for name, item in said.within.items() if name not in said.taken)
     inner = [*said.inner, *(document for documents in files for document in documents)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
@@ -21,6 +22,11 @@ def plain(word: str) -> str:
 
 def close_to(word: str, words: Iterable[str]) -> str | None:
     """The word that was meant for certain, if there is one."""
+    return _meant(word, tuple(words))
+
+
+@lru_cache(maxsize=1024)
+def _meant(word: str, words: tuple[str, ...]) -> str | None:
     by_plain = {plain(known): known for known in words}
     folded = plain(word)
     if folded in by_plain:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -37,6 +38,9 @@ _BACKTICKS: Final = re.compile(r"`[^`]*`?")
 _COMMENT: Final = re.compile(r"#[^\n]*")
 _LINE: Final = re.compile(r"[^\n]*\n?")
 _OUTPUT: Final = re.compile(r"[0-9]?>>?(&[0-9-]|\|)?[ \t]*")
+_SHORT: Final = 64
+"""Characters of a word whose gaps are kept, which bounds what all of them take."""
+_REDIRECTS: Final = "<>0123456789"
 _PARTS: Final = re.compile(r"[^=,\n]+")
 _TEMPLATE: Final = re.compile(r"\{\{[^\n]{0,300}?\}\}|\{%[^\n]{0,300}?%\}|<%[^\n]{0,300}?%>")
 _MOST_COMMANDS: Final = 20_000
@@ -89,7 +93,10 @@ def known(text: str) -> Maybe[str]:
 
 def _gapped(text: str) -> str:
     """A word with a gap for each part of it that is yet to be filled in."""
+    return _seen(text) if len(text) <= _SHORT else _with_gaps(text)
 
+
+def _with_gaps(text: str) -> str:
     def part(found: re.Match[str]) -> str:
         is_list = found[0].startswith("{")  # of --set
         word = found[0]
@@ -97,6 +104,10 @@ def _gapped(text: str) -> str:
         return word if filled or not is_placeholder(word) else GAP
 
     return text if text.startswith("-") and "=" not in text else _PARTS.sub(part, text)
+
+
+_seen: Final = lru_cache(maxsize=16_384)(_with_gaps)
+"""Most words of scripts stand in many places."""
 
 
 def commands(
@@ -169,7 +180,7 @@ class _Scanner:
                 self._run(_COMMENT)
             elif char in ";&|()":
                 line.append(self._operator(char))
-            elif not self._redirection():
+            elif char not in _REDIRECTS or not self._redirection():
                 self._word()
         line.append(self._finish(""))
         self._read_heredocs()
