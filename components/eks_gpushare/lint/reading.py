@@ -176,11 +176,11 @@ class Reading:
         return False
 
     def _yaml(self, file: FileInReading, text: str) -> bool:
-        if not (is_yaml(file.name) or file.name == STDIN or looks_like_yaml(file.name, text)):
-            return False
         is_patch = posixpath.normpath(file.name) in self.kustomizations.patch_files
         plain = None if is_patch else plain_json(text, file.name)
-        if plain is not None and self._reader(file, plain, 0) is None:
+        is_data = plain is not None and self._reader(file, plain, 0) is None
+        is_named = is_yaml(file.name) or file.name == STDIN
+        if is_data or not (is_named or looks_like_yaml(file.name, text)):
             return False
         bad = unreadable_character(text, file.name)
         if bad is not None:

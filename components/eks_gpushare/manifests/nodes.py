@@ -70,6 +70,9 @@ class KubernetesComposer(Composer):
         if text and event.tag is None and event.anchor is None and GAP not in text:
             self._count(event, 1)  # of nearly all keys nothing else is to be told
             return text if event.style else key_of_plain(text)
+        return self._rare_key(event)
+
+    def _rare_key(self, event: Event) -> str:
         node = self._node(event)
         if isinstance(node.value, dict | list):
             return self._no_text(event, node)
