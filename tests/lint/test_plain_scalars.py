@@ -49,7 +49,10 @@ def test_a_plain_scalar_means_what_it_means_to_kubernetes(text: str, value: Any)
         ("no", "false"),
         ("'no'", "no"),
         ("!!bool no", "false"),
+        ("!!str yes", "yes"),
         ("&a no", "false"),
+        ('&a "<x>"', "<x>"),
+        ("{user}", "{user}"),
         ("~", "~"),
         ("0x10", "0x10"),
         ("2026-11-22", "2026-11-22"),
@@ -61,6 +64,21 @@ def test_a_key_is_a_text_as_json_has_it(written: str, key: str) -> None:
     (document,) = read_texts(f"data:\n  {written}: 1\n", "map.yaml").documents
 
     assert list(document.value["data"] or ()) == ([] if "$" in key else [key])
+
+
+@pytest.mark.parametrize(("indent", "value"), [("  ", None), ("    ", UNKNOWN)])
+def test_a_comment_behind_a_key_tells_its_value_where_it_is_indented(
+    indent: str, value: object
+) -> None:
+    (document,) = read_texts(f"\n  a:\n{indent}# the name\n  b: 1\n", "map.yaml").documents
+
+    assert document.value == {"a": value, "b": 1}
+
+
+def test_a_key_with_an_anchor_stands_for_a_value_too() -> None:
+    (document,) = read_texts("data: {&a name: 1, b: *a}\n", "map.yaml").documents
+
+    assert document.value == {"data": {"name": 1, "b": "name"}}
 
 
 @pytest.mark.parametrize(
