@@ -13,6 +13,7 @@ from eks_gpushare.lint.application_values import (
     with_files_of_applications,
     with_values_beneath,
 )
+from eks_gpushare.lint.applied_by_commands import of_commands
 from eks_gpushare.lint.beside import beside, named_values
 from eks_gpushare.lint.given_variables import judge_given
 from eks_gpushare.lint.named_folders import of_files
@@ -78,6 +79,7 @@ def read_files(
         terraform=terraform,
         charted=rendered_charts(files),
         folders=folders,
+        applied=of_commands(files),
         spaces=spaces,
         playbooks=Playbooks(files),
     )

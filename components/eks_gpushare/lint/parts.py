@@ -19,6 +19,7 @@ from eks_gpushare.lint.ansible_variables import (
     names_in,
     takes_files_in,
 )
+from eks_gpushare.lint.applied_by_commands import folders_applied_by
 from eks_gpushare.lint.beside import (
     manifests_named_by,
     values_named_by,
@@ -125,6 +126,8 @@ class Links:
     def _look_at_applications(self, path: str, file: GivenFile) -> None:
         if folders := [each.folder for each in applied_by(file)]:
             self._of_applications[path] = folders
+        if applied := folders_applied_by(file):
+            self._named.setdefault(path, []).extend(applied)
         if tails := list(values_of_applications(file)):
             self._values.setdefault(path, []).extend(tails)
         if patterns := patterns_named(file):

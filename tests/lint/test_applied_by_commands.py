@@ -1,0 +1,167 @@
+"""Kustomizations that the commands of a guide or a script apply one behind the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from linted import every, found_in_parts
+
+from eks_gpushare.lint.applied_by_commands import folders_applied_by
+from eks_gpushare.manifests.files import GivenFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+QUEUES = """\
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: night}
+spec:
+  namespaceSelector: {}
+  resourceGroups:
+    - coveredResources: [cpu, nvidia.com/gpu]
+      flavors:
+        - name: l4
+          resources:
+            - {name: cpu, nominalQuota: 40}
+            - {name: nvidia.com/gpu, nominalQuota: 4}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: LocalQueue
+metadata: {name: night, namespace: etl}
+spec: {clusterQueue: night}
+"""
+JOB = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: embed, namespace: etl, labels: {kueue.x-k8s.io/queue-name: night}}
+spec:
+  suspend: true
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+        - name: main
+          image: registry.example.com/embed:1
+          resources: {limits: {nvidia.com/gpu.shared: 1}}
+"""
+BOTH = "    kubectl apply -k ./admission/\n    kubectl apply -k batch # what runs at night\n"
+
+
+def built_of(*names: str) -> str:
+    """A kustomization of some files."""
+    return (
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+        f"resources: [{', '.join(names)}]\n"
+    )
+
+
+def told(guide: str, name: str = "README.md", **further: str) -> list[str]:
+    """What is said of the Job's resource, with a guide or a script at the top."""
+    files = {
+        "admission/kustomization.yaml": built_of("queues.yaml"),
+        "admission/queues.yaml": QUEUES,
+        "batch/kustomization.yaml": built_of("job.yaml"),
+        "batch/job.yaml": JOB,
+        name: guide,
+        **further,
+    }
+    found = every(files.items())
+    return [each.severity for each in found if each.code == "GPU1250"]
+
+
+@pytest.mark.parametrize(
+    "guide",
+    [
+        f"# Set-up\n\n{BOTH}",
+        "# Set-up\n\n```\nkubectl apply -k admission\noc create --save-config -k batch\n```\n",
+        "1. `kubectl apply --kustomize=admission`\n2. `kubectl apply -k batch`, each morning\n",
+    ],
+)
+def test_what_one_run_of_commands_applies_is_of_one_cluster(guide: str) -> None:
+    """Be it a block, or the steps of a list."""
+    assert told(guide) == ["error"]
+
+
+def test_a_script_applies_what_it_runs_always() -> None:
+    """What stands behind a condition may be for another cluster."""
+    always = "#!/bin/sh\nkubectl apply \\\n  -k admission\nkubectl apply -k batch\n"
+    either = "#!/bin/sh\nkubectl apply -k admission\nif $x; then\n  kubectl apply -k batch\nfi\n"
+
+    assert told(always, "up.sh") == ["error"]
+    assert not told(either, "up.sh")
+
+
+@pytest.mark.parametrize(
+    "guide",
+    [
+        "```\nkubectl --context a apply -k admission\nkubectl --context b apply -k batch\n```\n",
+        f"There are two clusters.\n\n{BOTH}",
+        f"{BOTH}\nThen take it away: `kubectl delete -k admission`\n",
+        "```\nkubectl apply -k admission\n```\nOn the other one:\n```\nkubectl apply -k batch\n```\n",
+        "On east `kubectl apply -k admission`\nand on west `kubectl apply -k batch`\n",
+        "```\nkubectl apply -k admission\nkubectl apply -k $FOLDER\n```\n",
+        "```\nkubectl apply -k admission\nkubectl apply -k missing\nkubectl apply -k batch\n```\n",
+        "```\n# kubectl apply -k admission\nkubectl apply -k batch\n```\n",
+        "```\neksctl create cluster --name a\neksctl create cluster --name b\n```\n" + BOTH,
+        "```\naws eks update-kubeconfig --name a\naws eks update-kubeconfig --name b\n```\n" + BOTH,
+    ],
+)
+def test_what_may_be_of_several_clusters_is_not_joined(guide: str) -> None:
+    """Nor what is applied in several runs: what is said between may be of another way."""
+    assert not told(guide)
+
+
+def test_two_ways_of_one_base_are_not_joined() -> None:
+    """Each is built of it, so that both cannot be of one cluster, whatever a guide applies."""
+    both = {
+        "admission/kustomization.yaml": built_of("queues.yaml", "../common"),
+        "batch/kustomization.yaml": built_of("job.yaml", "../common"),
+        "common/kustomization.yaml": built_of("space.yaml"),
+        "common/space.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: etl}\n",
+    }
+
+    assert not told(BOTH, **both)
+
+
+@pytest.mark.parametrize("folders", [("a/dev", "b/prod"), ("overlays/east", "overlays/west")])
+def test_environments_are_not_joined(folders: tuple[str, str]) -> None:
+    """Folders that are called as such."""
+    one, two = folders
+    files = {
+        f"{one}/kustomization.yaml": built_of("queues.yaml"),
+        f"{one}/queues.yaml": QUEUES,
+        f"{two}/kustomization.yaml": built_of("job.yaml"),
+        f"{two}/job.yaml": JOB,
+        "README.md": f"    kubectl apply -k {one}\n    kubectl apply -k {two}\n",
+    }
+
+    assert not [each for each in every(files.items()) if each.code == "GPU1250"]
+
+
+def test_a_call_that_reads_part_by_part_finds_the_same(tmp_path: Path) -> None:
+    """Folders that nothing else joins are read with the guide."""
+    files = {
+        "README.md": BOTH,
+        "admission/kustomization.yaml": built_of("queues.yaml"),
+        "admission/queues.yaml": QUEUES,
+        "batch/kustomization.yaml": built_of("job.yaml"),
+        "batch/job.yaml": JOB,
+    }
+
+    assert "GPU1250" in [each.code for each in found_in_parts(tmp_path, files)]
+
+
+@pytest.mark.parametrize("name", ["notes.yaml", "Makefile"])
+def test_of_other_files_commands_say_nothing(name: str) -> None:
+    """A Makefile has targets for one cluster and another."""
+    assert folders_applied_by(GivenFile(name, BOTH)) == []
+
+
+def test_paths_are_those_beside_the_guide() -> None:
+    """From where a reader of it runs the commands."""
+    assert folders_applied_by(GivenFile("deploy/README.md", BOTH)) == [
+        "deploy/admission",
+        "deploy/batch",
+    ]
