@@ -99,7 +99,7 @@ def test_a_script_applies_what_it_runs_always() -> None:
         "```\nkubectl --context a apply -k admission\nkubectl --context b apply -k batch\n```\n",
         f"There are two clusters.\n\n{BOTH}",
         f"{BOTH}\nThen take it away: `kubectl delete -k admission`\n",
-        "```\nkubectl apply -k admission\n```\nOn the other one:\n```\nkubectl apply -k batch\n```\n",
+        "```\nkubectl apply -k admission\n```\nThere:\n```\nkubectl apply -k batch\n```\n",
         "On east `kubectl apply -k admission`\nand on west `kubectl apply -k batch`\n",
         "```\nkubectl apply -k admission\nkubectl apply -k $FOLDER\n```\n",
         "```\nkubectl apply -k admission\nkubectl apply -k missing\nkubectl apply -k batch\n```\n",
