@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 MONITORS: Final = {"ServiceMonitor": "serviceMonitorSelector", "PodMonitor": "podMonitorSelector"}
 """Kinds of monitors, and by what of its spec a server takes them."""
 OF_GPUS: Final = re.compile(r"dcgm|nvidia|gpu|vllm|sglang|tritonserver|triton-")
+_GROUPS: Final = "LeaderWorkerSet"
+_OF_GROUP: Final = "leaderworkerset.sigs.k8s.io/name"
+"""The label that its pods get: https://lws.sigs.k8s.io/docs/reference/labels-annotations-and-environment-variables/."""
 _INJECTED: Final = re.compile(r"envoy|istio|linkerd")
 _AS_WRITTEN: Final = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "Pod")
 """Kinds of whose pods no controller of somebody else adds ports."""
@@ -77,12 +80,20 @@ def scraped(
 
 
 def _is_behind(workload: Workload, service: Pointer) -> bool:
-    selector = at(service.spec, "selector")
+    selector, labels = at(service.spec, "selector"), workload.labels
+    if workload.kind == _GROUPS and labels is not UNKNOWN:
+        # Those of its controller, but for the name, tell of the pods of a group which one it is.
+        labels = {**labels, _OF_GROUP: workload.name}
+        labels |= {key: text(value) for key, value in pairs(selector) if _is_of_pod(key)}
     return (
         bool(pairs(selector))
         and may_be_same(workload.namespace, service.namespace)
-        and selects({"matchLabels": selector}, workload.labels) is True
+        and selects({"matchLabels": selector}, labels) is True
     )
+
+
+def _is_of_pod(key: str) -> bool:
+    return key.startswith(_OF_GROUP.removesuffix("name")) and key != _OF_GROUP
 
 
 def _selected(monitor: Pointer, every: Sequence[tuple[Any, Any]]) -> list[Any]:
