@@ -273,3 +273,76 @@ def test_of_many_files_that_nothing_takes_something_does(count: int, told: int) 
     texts |= {f"values/other{number}.yaml": "" for number in range(count)}
 
     assert len(list(missing_of_sets(texts))) == told
+
+
+def cluster(name: str, **labels: str) -> str:
+    """A Secret by which Argo CD knows a cluster."""
+    told = {"argocd.argoproj.io/secret-type": "cluster", **labels}
+    return yaml.safe_dump(
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": f"of-{name}", "labels": told},
+            "stringData": {"name": name, "server": f"https://{name}.example.com"},
+        }
+    )
+
+
+CHOSEN = {"clusters": {"selector": {"matchLabels": {"gpus": "true"}}}}
+BY_LABELS = "$own/values/{{ .metadata.labels.place }}-{{ .metadata.labels.stage }}.yaml"
+OF_TWO = {
+    "fleet/one.yaml": cluster("one", gpus="true", place="north", stage="live"),
+    "fleet/two.yaml": cluster("two", gpus="true", place="south", stage="live"),
+    "fleet/web.yaml": cluster("web", place="west", stage="live"),
+    "values/live-north.yaml": OPERATOR,
+    "values/south-live.yaml": OPERATOR,
+    "values/wst-live.yaml": OPERATOR,
+}
+
+
+@pytest.mark.parametrize(
+    ("by", "is_told"),
+    [
+        (CHOSEN, True),
+        ({"matrix": {"generators": [CHOSEN, elements(a="x")]}}, True),
+        ({"clusters": {}}, False),
+        ({"clusters": {**CHOSEN["clusters"], "values": {"place": "east"}}}, False),
+        ({"clusters": {"selector": {"matchLabels": {"gpus": "{{ .a }}"}}}}, False),
+        (
+            {
+                "clusters": {
+                    "selector": {
+                        **CHOSEN["clusters"]["selector"],
+                        "matchExpressions": [{"key": "a", "operator": "Exists"}],
+                    }
+                }
+            },
+            False,
+        ),
+    ],
+)
+def test_clusters_have_parameters_by_their_secrets(
+    tmp_path: Path, by: dict[str, Any], *, is_told: bool
+) -> None:
+    """Those that the selector chooses; the words of a name may stand in another order."""
+    text = several(BY_LABELS, by=by, to={"name": "{{ .name }}"}, ignoreMissingValueFiles=True)
+    every = found_in_parts(tmp_path, {**OF_TWO, "sets/set.yaml": text})
+    told = [each.message for each in every if each.code == "GPU1379"]
+
+    assert (
+        told
+        == [
+            "For one it takes values of values/north-live.yaml, which is not there, and nothing takes "
+            "those of live-north.yaml: Argo CD passes it over."
+        ]
+        * is_told
+    )
+
+
+def test_other_secrets_are_no_clusters(tmp_path: Path) -> None:
+    """Nor is what is no Secret."""
+    text = several(BY_LABELS, by=CHOSEN, to={"name": "{{ .name }}"}, ignoreMissingValueFiles=True)
+    for old, new in (("secret-type: cluster", "secret-type: repository"), ("Secret", "Other")):
+        files = {name: given.replace(old, new) for name, given in OF_TWO.items()}
+        every = found_in_parts(tmp_path, {**files, "sets/set.yaml": text})
+        assert "GPU1379" not in [each.code for each in every]

@@ -10,12 +10,13 @@ from __future__ import annotations
 import posixpath
 import re
 from difflib import SequenceMatcher
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import Source
-from eks_gpushare.inventory.values import at, items, pairs
+from eks_gpushare.inventory.values import at, has_unknown, items, pairs
 from eks_gpushare.lint.rules.files import NO_VALUES
 from eks_gpushare.manifests.application_sets import (
     MOST,
@@ -43,6 +44,9 @@ _BEGINNING: Final = re.compile(r"^(?:\$[A-Za-z0-9_-]+/|/|\.{1,2}/)*")
 """What begins a path from wherever it is."""
 _INSTALLS: Final = re.compile(r"kind:\s*[\"']?(?:Application|ApplicationSet|HelmRelease)\b")
 _SET: Final = re.compile(r"kind:\s*[\"']?ApplicationSet\b")
+OF_CLUSTER: Final = re.compile(r"argocd\.argoproj\.io/secret-type[\"']?:\s*[\"']?cluster\b")
+"""A label of the Secrets that tell Argo CD of clusters."""
+_LABELS: Final = "metadata.labels."
 _CLOSE: Final = 0.8
 _DIGITS: Final = re.compile(r"[0-9]+")
 _BETWEEN: Final = re.compile(r"[/._-]+")
@@ -160,13 +164,16 @@ def _of_no_set(texts: Mapping[str, str]) -> Iterator[str]:
 def _is_near(name: str, other: str) -> bool:
     """Whether one is written for the other, and not one of several that are called alike.
 
-    That are those of a number, as `eu-1` and `eu-2`, and of one word, as `prod-eu` and `prod-us`.
+    That are those of a number, as `eu-1` and `eu-2`, and of one word, as `prod-eu` and `prod-us`;
+    but `eu-prod` and `prod-eu` have the same.
     """
     if _DIGITS.findall(name) != _DIGITS.findall(other):
         return False
     words, others = _BETWEEN.split(name.lower()), _BETWEEN.split(other.lower())
     if len(words) != len(others):
         return "".join(words) == "".join(others)
+    if sorted(words) == sorted(others):
+        return True
     pairs_of_words = zip(words, others, strict=True)
     return all(SequenceMatcher(None, *each).ratio() >= _CLOSE for each in pairs_of_words)
 
@@ -218,6 +225,33 @@ class _Files:
             for one in items(each.value) or [each.value]
         ]
 
+    def chosen(self, clusters: Any) -> list[dict[str, str]]:
+        """Parameters of the clusters that a generator chooses by labels, whose Secrets are here.
+
+        https://argo-cd.readthedocs.io/en/stable/operator-manual/applicationset/Generators-Cluster/
+        """
+        labels = at(clusters, "selector", "matchLabels")
+        if not pairs(labels) or has_unknown(clusters) or at(clusters, "values"):
+            return []
+        others = [key for key, _ in pairs(at(clusters, "selector")) if key != "matchLabels"]
+        wanted = {f"{_LABELS}{key}": str(value) for key, value in pairs(labels)}
+        every = () if others else self._clusters
+        return [each for each in every if wanted.items() <= each.items()]
+
+    @cached_property
+    def _clusters(self) -> list[dict[str, str]]:
+        """Parameters of all clusters that Secrets tell Argo CD of."""
+        return [
+            {
+                **dict(flat(at(document.value, "metadata", "labels"), _LABELS)),
+                **dict(flat(at(document.value, "stringData"))),
+            }
+            for name, text in self.texts.items()
+            if OF_CLUSTER.search(text)
+            for document in read_texts(text, name).documents
+            if at(document.value, "kind") == "Secret"
+        ]
+
 
 def _named(files: _Files) -> Iterator[_Named]:
     for name, text in files.texts.items():
@@ -231,7 +265,7 @@ def _of_set(document: Document, files: _Files) -> Iterator[_Named]:
     made = [
         each
         for generator in items(at(document.value, "spec", "generators"))
-        for each in parameters(generator, files.said)
+        for each in parameters(generator, files.said, files.chosen)
     ]
     where = [document.raw((*TEMPLATE, "destination", key)) for key in ("name", "server")]
     for place, source in sources_of(at(document.value, *TEMPLATE)):
