@@ -329,14 +329,11 @@ def test_clusters_have_parameters_by_their_secrets(
     every = found_in_parts(tmp_path, {**OF_TWO, "sets/set.yaml": text})
     told = [each.message for each in every if each.code == "GPU1379"]
 
-    assert (
-        told
-        == [
-            "For one it takes values of values/north-live.yaml, which is not there, and nothing takes "
-            "those of live-north.yaml: Argo CD passes it over."
-        ]
-        * is_told
+    message = (
+        "For one it takes values of values/north-live.yaml, which is not there, and nothing takes "
+        "those of live-north.yaml: Argo CD passes it over."
     )
+    assert told == [message] * is_told
 
 
 def test_other_secrets_are_no_clusters(tmp_path: Path) -> None:
@@ -346,3 +343,69 @@ def test_other_secrets_are_no_clusters(tmp_path: Path) -> None:
         files = {name: given.replace(old, new) for name, given in OF_TWO.items()}
         every = found_in_parts(tmp_path, {**files, "sets/set.yaml": text})
         assert "GPU1379" not in [each.code for each in every]
+
+
+COMMON = "values/all.yaml"
+CONFIGS = """\
+config:
+  default: whole
+  map:
+    whole: "version: v1"
+    four: |-
+      version: v1
+      sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+"""
+LAYERED = ("$own/values/all.yaml", BY_KIND)
+
+
+def told_of(files: dict[str, str], *names: str, **helm: Any) -> list[tuple[str, str]]:
+    """What is said of the key that nodes get, of files of values for clusters x and y."""
+    text = several(*(names or LAYERED), by=elements(x="one", y="two"), chart=PLUGIN, **helm)
+    every = found({"sets/set.yaml": text, COMMON: CONFIGS, **files}.items())
+    return [(each.severity, each.message) for each in every if each.code == "GPU1122"]
+
+
+def default(key: str) -> str:
+    return f"config: {{default: {key}}}\n"
+
+
+def test_values_of_a_cluster_lie_over_those_of_all() -> None:
+    """A key that is in neither is told in the file that names it."""
+    files = {"values/one.yaml": default("four"), "values/two.yaml": default("eight")}
+
+    ((severity, message),) = told_of(files)
+    assert severity == "error"
+    assert message.endswith(" is eight, and its configurations are whole, four.")
+    assert not told_of({**files, "values/two.yaml": default("four")})
+
+
+def test_a_cluster_without_values_of_its_own_has_those_of_all() -> None:
+    files = {"values/two.yaml": default("eight")}
+
+    assert told_of(files, ignoreMissingValueFiles=True)
+    wrong = {**files, COMMON: CONFIGS.replace("default: whole", "default: half")}
+    assert len(told_of(wrong, ignoreMissingValueFiles=True)) == len(("half", "eight"))
+
+
+@pytest.mark.parametrize(
+    "helm",
+    [
+        {"valuesObject": {"config": {"default": "four"}}},
+        {"values": "config: {default: four}\n"},
+        {"parameters": [{"name": "config.default", "value": "four"}]},
+    ],
+)
+def test_of_values_that_are_written_besides_it_is_not_known(helm: dict[str, Any]) -> None:
+    files = {"values/one.yaml": default("four"), "values/two.yaml": default("eight")}
+
+    assert not told_of(files, **helm)
+
+
+def test_a_file_over_two_others_is_no_release_by_itself() -> None:
+    """By one set over these, and by another over those."""
+    files = {"values/one.yaml": default("four"), "values/two.yaml": default("eight")}
+    other = several("$own/values/old.yaml", BY_KIND, by=elements(x="two"), chart=PLUGIN)
+
+    assert not told_of({**files, "sets/other.yaml": other, "values/old.yaml": CONFIGS})
+    assert not told_of({**files, "elsewhere/values/all.yaml": CONFIGS})
+    assert not told_of({**files, "values/two.yaml": "mig: {strategy: mixed}\n"})

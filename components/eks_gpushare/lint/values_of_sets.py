@@ -32,7 +32,7 @@ from eks_gpushare.manifests.folders import Paths, those_meant
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.manifests.document import Document
@@ -47,6 +47,8 @@ _SET: Final = re.compile(r"kind:\s*[\"']?ApplicationSet\b")
 OF_CLUSTER: Final = re.compile(r"argocd\.argoproj\.io/secret-type[\"']?:\s*[\"']?cluster\b")
 """A label of the Secrets that tell Argo CD of clusters."""
 _LABELS: Final = "metadata.labels."
+_FURTHER: Final = ("values", "valuesObject", "parameters", "fileParameters")
+"""By which an application has values beside those of files."""
 _CLOSE: Final = 0.8
 _DIGITS: Final = re.compile(r"[0-9]+")
 _BETWEEN: Final = re.compile(r"[/._-]+")
@@ -71,6 +73,10 @@ class _Named(NamedTuple):
     """Whether it is for a chart that is known."""
     may_lack: bool
     """Whether Argo CD passes it over if it is not there."""
+    is_all: bool
+    """Whether files alone have values of it."""
+    number: int
+    """The same of all files that one application takes of one source."""
 
 
 def patterns_named(file: GivenFile) -> list[str]:
@@ -116,6 +122,34 @@ def clusters_of_values(texts: Mapping[str, str]) -> dict[str, str]:
         if path is not None:
             found.setdefault(path, set()).add(each.cluster)
     return {path: min(of) for path, of in found.items() if len(of) == 1 and "" not in of}
+
+
+def layers_of_sets(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
+    """The files of values that applications of sets take, the later over the earlier.
+
+    Of those alone of which all that are there are known, and that write no values besides.
+
+    Args:
+        texts: Texts of files by their names.
+    """
+    files = _Files(texts)
+    taken: dict[tuple[int, int], list[_Named]] = {}
+    for each in _named(files):
+        taken.setdefault((id(each.document), each.number), []).append(each)
+    found = (_layers(each, files) for each in taken.values())
+    return [each for each in dict.fromkeys(found) if len(each) > 0]
+
+
+def _layers(named: Sequence[_Named], files: _Files) -> tuple[str, ...]:
+    """The normal paths of the files that one application takes; none where not all are known."""
+    paths = [files.only(each.path) if each.path else None for each in named]
+    lacking = (
+        not each.path or not each.may_lack or files.paths.ending_with(each.path)
+        for each, path in zip(named, paths, strict=True)
+        if path is None
+    )
+    is_alone = all(each.is_of_gpus and each.is_all for each in named)
+    return tuple(filter(None, paths)) if is_alone and not any(lacking) else ()
 
 
 def missing_of_sets(texts: Mapping[str, str], taken: Collection[str] = ()) -> Iterator[Problem]:
@@ -268,12 +302,14 @@ def _of_set(document: Document, files: _Files) -> Iterator[_Named]:
         for each in parameters(generator, files.said, files.chosen)
     ]
     where = [document.raw((*TEMPLATE, "destination", key)) for key in ("name", "server")]
-    for place, source in sources_of(at(document.value, *TEMPLATE)):
+    patched = at(document.value, "spec", "templatePatch")
+    for order, (place, source) in enumerate(sources_of(at(document.value, *TEMPLATE))):
         helm: FieldPath = (*TEMPLATE, *place, "helm")
+        further = any(at(source, "helm", key) for key in _FURTHER)
         for index, _ in enumerate(items(at(source, "helm", "valueFiles"))):
             pattern = document.raw((*helm, "valueFiles", index)) or ""
             is_from_top = _TOP.match(pattern) is not None
-            for values in made or [{}]:
+            for number, values in enumerate(made or [{}]):
                 path = _known(pattern, values) if is_from_top else ""
                 yield _Named(
                     document,
@@ -284,6 +320,8 @@ def _of_set(document: Document, files: _Files) -> Iterator[_Named]:
                     chart_named(_known(document.raw((*TEMPLATE, *place, "chart")), values))
                     is not None,
                     at(source, "helm", "ignoreMissingValueFiles") is True,
+                    not further and not patched,
+                    order * MOST + number,
                 )
 
 
