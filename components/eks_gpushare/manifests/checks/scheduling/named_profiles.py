@@ -60,7 +60,7 @@ def named_profiles(inventory: Inventory) -> Iterator[Judgement]:
         configs = _configs(inventory, cluster) if found else None
         if configs is None or offers(inventory, cluster).every:
             continue  # of nodes that are declared it is told by what they have
-        given = _given(inventory, cluster)
+        given = _with_default(_given(inventory, cluster), configs)
         products = {each.product for each in found}
         for each in found:
             if each.product.endswith(SHARED) or f"{each.product}{SHARED}" in products:
@@ -99,6 +99,13 @@ def _given(inventory: Inventory, cluster: str) -> frozenset[str]:
         is_guide(each.source.file) for each, key in zip(nodes, keys, strict=True) if key is not None
     )
     return frozenset() if shown or UNKNOWN in keys else frozenset(str(text(key)) for key in keys)
+
+
+def _with_default(given: frozenset[str], configs: Configs) -> frozenset[str]:
+    """With the key of nodes without a label, where it is told here which nodes have one."""
+    known: Any = configs.documents
+    is_told = isinstance(configs.default, str) and not given.isdisjoint(known)
+    return given | {str(configs.default)} if is_told else given
 
 
 def _shared_by(configs: Configs, given: frozenset[str], product: str) -> str:
