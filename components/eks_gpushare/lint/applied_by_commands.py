@@ -1,8 +1,8 @@
 """Kustomizations that one run of commands applies, one behind the other: they are of one cluster.
 
 A guide or a script that tells of several clusters, goes from one to another or takes away again
-what it applied joins nothing, nor does one whose commands stand apart from each other: what is said
-between may be of another way.
+what it applied joins nothing, nor does one whose commands stand apart from each other, or beside
+words such as "or" and "if": what is said between may be of another way.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.documents.reading import is_guide
-from eks_gpushare.lint.one_cluster import ENVIRONMENTS, HOLD_ENVIRONMENTS
+from eks_gpushare.lint.one_cluster import is_called_as_way
 from eks_gpushare.lint.readers.markdown import blocks
 from eks_gpushare.lint.sections import makes_several
 from eks_gpushare.lint.shell.reading import MAX_CHARACTERS
@@ -32,17 +32,29 @@ _APPLIES: Final = re.compile(
 _PLAIN: Final = re.compile(r"(?:\./)?[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_.-]+)*/?")
 """A path of which nothing is to be filled in, of the folder of the file or below."""
 _ELSEWHERE: Final = re.compile(
-    r"--(?:kube-?)?context|--kubeconfig|KUBECONFIG|use-context|kubectx|"
+    r"--(?:kube-?)?context|--kubeconfig|KUBECONFIG|use-context|kubectx|\boc[ \t]+login\b|"
     r"\b(?:kubectl|oc)[ \t]+delete\b|\bhelm[ \t]+uninstall\b|\bclusters\b",
     re.IGNORECASE,
 )
 """Signs of several clusters, or of things that are there one after the other."""
 _CALLS: Final = re.compile(r"\b(?:update-kubeconfig|get-credentials)\b")
+_EITHER: Final = re.compile(
+    r"\b(?:or|either|else|otherwise|alternative(?:ly)?|option(?:s|al|ally)?|instead|variants?|"
+    r"scenarios?|if|unless|only|one[ ]of|any[ ]of|choose|pick|depending|uncomment|usage|"
+    r"examples?|demos?|hub|spoke|management|(?<!the[ ])cluster)\b",
+    re.IGNORECASE,
+)
+"""Words by which commands beside each other are one or the other, or for several clusters."""
+_SAID: Final = re.compile(r"(?:^|[ \t])#[^\n]*", re.MULTILINE)
+_PROMPT: Final = re.compile(r"^[ \t>]*(?:[$%][ \t]+)?(?:sudo[ \t]+)?", re.MULTILINE)
+_SIMPLE: Final = re.compile(r"(?:kubectl|oc|helm)\b(?![^\n]*(?:\|\||;))")
+"""A command, or several of which each follows the one before."""
+_BESIDE: Final = re.compile(r"[ \t]*(?:#|$)|(?:kubectl|oc|helm|sleep|echo)\b", re.MULTILINE)
+"""What may stand between such commands."""
 _ITEMS: Final = re.compile(r"(?:^[ \t]*[0-9]+[.)][ \t][^\n]*\n?)+", re.MULTILINE)
 """Steps of a list with numbers."""
+_SPAN: Final = re.compile(r"`([^`\n]+)`")
 _SCRIPTS: Final = (".sh", ".bash")
-_INDENTED: Final = re.compile(r"^[ \t]+\S[^\n]*", re.MULTILINE)
-_COMMENT: Final = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 
 
 def of_commands(files: Iterable[GivenFile]) -> dict[str, list[str]]:
@@ -53,33 +65,63 @@ def of_commands(files: Iterable[GivenFile]) -> dict[str, list[str]]:
 
 def folders_applied_by(file: GivenFile) -> list[str]:
     """Normal paths of the folders that the one run of commands in a file applies."""
-    if len(file.text) > MAX_CHARACTERS or not _APPLIES.search(file.text):
+    if "-k" not in file.text or len(file.text) > MAX_CHARACTERS:
         return []
-    is_several = len(_CALLS.findall(file.text)) > 1 or makes_several(file.text)
-    if is_several or _ELSEWHERE.search(file.text):
+    text = file.text.replace("\\\n", " ")
+    count = len(_APPLIES.findall(text))
+    is_several = count < len(("one", "other")) or len(_CALLS.findall(text)) > 1
+    if is_several or _ELSEWHERE.search(text) or makes_several(text):
         return []
-    runs = [found for run in _runs(file) if (found := [*_APPLIES.finditer(run)])]
-    named = [each["path"].strip("\"'") for run in runs for each in run]
-    if len(runs) != 1 or not all(map(_PLAIN.fullmatch, named)):
+    named = next(
+        (found for run in _runs(file.name, text) if len(found := _paths(run)) == count), []
+    )
+    if not all(map(_PLAIN.fullmatch, named)) or _are_ways(named):
         return []
     folder = posixpath.dirname(posixpath.normpath(file.name))
     paths = (posixpath.normpath(posixpath.join(folder, each)) for each in named)
     return list(dict.fromkeys(paths))
 
 
-def _runs(file: GivenFile) -> Iterator[str]:
-    """Commands between which nothing is said. Of a script, those that are always run."""
-    if is_guide(file.name):
-        for kind, beside in groupby(blocks(file.text), key=lambda block: block.kind):
-            text = "\n".join(block.text for block in beside)
-            if kind == "shell":
-                yield _COMMENT.sub("", text)
-            elif kind == "prose":
-                yield from (found[0] for found in _ITEMS.finditer(text))
-                yield from _ITEMS.sub("", text).splitlines()
-    elif file.name.endswith(_SCRIPTS):
-        always = _INDENTED.sub("", file.text.replace("\\\n", " "))
-        yield _COMMENT.sub("", always)
+def _runs(name: str, text: str) -> Iterator[str]:
+    """Commands between which nothing is said, and beside them nothing of one way or another."""
+    before = ""
+    for kind, beside in (
+        groupby(blocks(text), key=lambda block: block.kind) if is_guide(name) else ()
+    ):
+        inner = "\n".join(block.text for block in beside)
+        if kind == "shell" and not _is_either(before, *_SAID.findall(inner)):
+            yield _PROMPT.sub("", inner)
+        elif kind == "prose":
+            steps = (found[0] for found in _ITEMS.finditer(inner))
+            yield from ("\n".join(_SPAN.findall(each)) for each in steps if not _is_either(each))
+            before = inner.rstrip().rpartition("\n\n")[2]
+    if name.endswith(_SCRIPTS) and not _is_either(*_SAID.findall(text)):
+        yield text
+
+
+def _is_either(*said: str) -> bool:
+    return any(map(_EITHER.search, said))
+
+
+def _paths(run: str) -> list[str]:
+    """What commands apply one behind the other; nothing where it is not plain that all of them do.
+
+    Other commands between them may go elsewhere, or decide about those behind them.
+    """
+    found: list[str] = []
+    is_plain = True
+    for line in run.splitlines():
+        applied = [each["path"].strip("\"'") for each in _APPLIES.finditer(_SAID.sub("", line))]
+        if applied and not (is_plain and _SIMPLE.match(line)):
+            return []
+        found += applied
+        is_plain &= not found or _BESIDE.match(line) is not None
+    return found
+
+
+def _are_ways(named: Sequence[str]) -> bool:
+    """Whether some are environments, or called as such, or otherwise as ways beside each other."""
+    return sum(any(map(is_called_as_way, each.split("/"))) for each in named) > 1
 
 
 def with_applied(
@@ -101,18 +143,9 @@ def with_applied(
     for file, named in applied.items():
         gates = [f"{each}/{name}" for each in named for name in NAMES if f"{each}/{name}" in tops]
         is_known = len(gates) == len(named) and not any(map(layouts.of, (file, *gates)))
-        if is_known and not _are_ways(named) and not _share(gates, built):
+        if is_known and not _share(gates, built):
             found[file] = named
     return {**folders, **{file: (*folders.get(file, ()), *each) for file, each in found.items()}}
-
-
-def _are_ways(named: Sequence[str]) -> bool:
-    """Whether some are environments, or called as such."""
-    words = [set(each.lower().split("/")) for each in named]
-    environments = {word for of in words for word in of & ENVIRONMENTS}
-    above = (posixpath.basename(posixpath.dirname(each)).lower() for each in named)
-    held = [each for each in above if each in HOLD_ENVIRONMENTS]
-    return len(environments) > 1 or len(held) > 1
 
 
 def _share(gates: Sequence[str], built: Mapping[str, frozenset[str]]) -> bool:
