@@ -94,6 +94,43 @@ def test_a_script_applies_what_it_runs_always() -> None:
 
 
 @pytest.mark.parametrize(
+    "script",
+    [
+        "[ -n $1 ] && kubectl apply -k admission\nkubectl apply -k batch\n",
+        "if $x; then\nkubectl apply -k admission\nelse\nkubectl apply -k batch\nfi\n",
+        "case $1 in\na) kubectl apply -k admission;;\nb) kubectl apply -k batch;;\nesac\n",
+        "kubectl apply -k admission\nexit 0\nkubectl apply -k batch\n",
+        "kubectl apply -k admission\n# only by night\nkubectl apply -k batch\n",
+        "echo kubectl apply -k admission\nkubectl apply -k batch\n",
+    ],
+)
+def test_a_script_that_may_apply_one_or_the_other(script: str) -> None:
+    assert not told(script, "up.sh")
+
+
+@pytest.mark.parametrize(
+    "guide",
+    [
+        "```\n$ kubectl apply -k admission && kubectl apply -k batch\n```\n",
+        "```\nkubectl apply -k admission\nsleep 9\n\n# the jobs\nkubectl apply -k batch\n```\n",
+        "1. `kubectl apply -k admission`\n2. `kubectl apply -k batch`, or others by hand\n",
+        f"    helm upgrade --install a \\\n      a/b\n{BOTH}",
+    ],
+)
+def test_what_stands_between_and_decides_nothing(guide: str) -> None:
+    """Be it a chart that is installed in the same run."""
+    assert told(guide) == ["error"]
+
+
+def test_one_folder_and_what_is_installed_in_the_run() -> None:
+    """One alone says nothing."""
+    chart = "```\nhelm install dra b/c\nkubectl apply -k batch\n```\n"
+
+    assert folders_applied_by(GivenFile("README.md", chart)) == ["batch"]
+    assert not folders_applied_by(GivenFile("README.md", chart.replace("install", "lint")))
+
+
+@pytest.mark.parametrize(
     "guide",
     [
         "```\nkubectl --context a apply -k admission\nkubectl --context b apply -k batch\n```\n",
@@ -105,6 +142,19 @@ def test_a_script_applies_what_it_runs_always() -> None:
         "```\nkubectl apply -k admission\nkubectl apply -k missing\nkubectl apply -k batch\n```\n",
         "```\n# kubectl apply -k admission\nkubectl apply -k batch\n```\n",
         "```\neksctl create cluster --name a\neksctl create cluster --name b\n```\n" + BOTH,
+        "```\nkubectl apply -k admission   # or:\nkubectl apply -k batch\n```\n",
+        "```\n# Option A\nkubectl apply -k admission\n\n# Option B\nkubectl apply -k batch\n```\n",
+        "Choose one:\n```\nkubectl apply -k admission\nkubectl apply -k batch\n```\n",
+        "1. On the hub: `kubectl apply -k admission`\n2. Beyond: `kubectl apply -k batch`\n",
+        "1. `kubectl apply -k admission`, or\n2. `kubectl apply -k batch`\n",
+        "1. `kubectl apply -k admission` or `kubectl apply -k batch`\n",
+        "`kubectl apply -k admission` and `kubectl apply -k batch`.\n",
+        "```\nkubectl apply -k admission || kubectl apply -k batch\n```\n",
+        "```\nkubectl apply -k admission\nminikube profile b\nkubectl apply -k batch\n```\n",
+        "```\noc login a\noc apply -k admission\noc apply -k batch\n```\n",
+        f"## Helm\n\n    helm install nvdp nvdp/nvidia-device-plugin\n\n## Kustomize\n\n{BOTH}",
+        f"## Simply\n\n    kubectl apply -f https://a.example/all.yaml\n\n## Or\n\n{BOTH}",
+        f"{BOTH}\nAnd once more: `kubectl apply -k batch`\n",
         "```\naws eks update-kubeconfig --name a\naws eks update-kubeconfig --name b\n```\n" + BOTH,
     ],
 )
@@ -125,7 +175,10 @@ def test_two_ways_of_one_base_are_not_joined() -> None:
     assert not told(BOTH, **both)
 
 
-@pytest.mark.parametrize("folders", [("a/dev", "b/prod"), ("overlays/east", "overlays/west")])
+@pytest.mark.parametrize(
+    "folders",
+    [("a/dev", "b/prod"), ("overlays/east", "overlays/west"), ("time-slicing", "gpu-mps")],
+)
 def test_environments_are_not_joined(folders: tuple[str, str]) -> None:
     """Folders that are called as such."""
     one, two = folders

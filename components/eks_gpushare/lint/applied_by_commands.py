@@ -29,6 +29,11 @@ _APPLIES: Final = re.compile(
     r"\b(?:kubectl|oc)[ \t]+(?:apply|create)\b[^\n`;&|]*?[ \t](?:-k|--kustomize)(?:[ \t]+|=)"
     r"(?P<path>[^\s`;&|]+)"
 )
+_INSTALLS: Final = re.compile(
+    r"\bhelm[ \t]+(?:upgrade|install)\b|"
+    r"\b(?:kubectl|oc)[ \t]+(?:apply|create)\b[^\n`;&|]*?[ \t](?:-f|--filename)\b"
+)
+"""What a guide installs besides, which is in the run too or may be another way."""
 _PLAIN: Final = re.compile(r"(?:\./)?[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_.-]+)*/?")
 """A path of which nothing is to be filled in, of the folder of the file or below."""
 _ELSEWHERE: Final = re.compile(
@@ -49,10 +54,12 @@ _SAID: Final = re.compile(r"(?:^|[ \t])#[^\n]*", re.MULTILINE)
 _PROMPT: Final = re.compile(r"^[ \t>]*(?:[$%][ \t]+)?(?:sudo[ \t]+)?", re.MULTILINE)
 _SIMPLE: Final = re.compile(r"(?:kubectl|oc|helm)\b(?![^\n]*(?:\|\||;))")
 """A command, or several of which each follows the one before."""
-_BESIDE: Final = re.compile(r"[ \t]*(?:#|$)|(?:kubectl|oc|helm|sleep|echo)\b", re.MULTILINE)
+_BESIDE: Final = re.compile(r"[ \t]*$|(?:kubectl|oc|helm|sleep|echo)\b")
 """What may stand between such commands."""
 _ITEMS: Final = re.compile(r"(?:^[ \t]*[0-9]+[.)][ \t][^\n]*\n?)+", re.MULTILINE)
 """Steps of a list with numbers."""
+_OR_ELSE: Final = re.compile(r",? or\b(?=[^\n]*\n?\Z)(?![^\n]*[ \t](?:-k|--kustomize)\b)")
+"""What the last step may be instead, which names no other kustomization."""
 _SPAN: Final = re.compile(r"`([^`\n]+)`")
 _SCRIPTS: Final = (".sh", ".bash")
 
@@ -68,13 +75,11 @@ def folders_applied_by(file: GivenFile) -> list[str]:
     if "-k" not in file.text or len(file.text) > MAX_CHARACTERS:
         return []
     text = file.text.replace("\\\n", " ")
-    count = len(_APPLIES.findall(text))
-    is_several = count < len(("one", "other")) or len(_CALLS.findall(text)) > 1
-    if is_several or _ELSEWHERE.search(text) or makes_several(text):
+    told = _told(text)
+    is_several = len(_CALLS.findall(text)) > 1 or makes_several(text)
+    if is_several or _ELSEWHERE.search(text) or told[0] == 0 or sum(told) == 1:
         return []
-    named = next(
-        (found for run in _runs(file.name, text) if len(found := _paths(run)) == count), []
-    )
+    named = next((_paths(run) for run in _runs(file.name, text) if _told(run) == told), [])
     if not all(map(_PLAIN.fullmatch, named)) or _are_ways(named):
         return []
     folder = posixpath.dirname(posixpath.normpath(file.name))
@@ -85,18 +90,23 @@ def folders_applied_by(file: GivenFile) -> list[str]:
 def _runs(name: str, text: str) -> Iterator[str]:
     """Commands between which nothing is said, and beside them nothing of one way or another."""
     before = ""
-    for kind, beside in (
-        groupby(blocks(text), key=lambda block: block.kind) if is_guide(name) else ()
-    ):
+    parts = groupby(blocks(text), key=lambda block: block.kind) if is_guide(name) else ()
+    for kind, beside in parts:
         inner = "\n".join(block.text for block in beside)
         if kind == "shell" and not _is_either(before, *_SAID.findall(inner)):
             yield _PROMPT.sub("", inner)
         elif kind == "prose":
-            steps = (found[0] for found in _ITEMS.finditer(inner))
-            yield from ("\n".join(_SPAN.findall(each)) for each in steps if not _is_either(each))
-            before = inner.rstrip().rpartition("\n\n")[2]
+            for steps in _ITEMS.finditer(inner):
+                if not _is_either(_OR_ELSE.sub("", steps[0])):
+                    yield "\n".join(_SPAN.findall(steps[0]))
+            before = inner.rstrip().rpartition("\n")[2]
     if name.endswith(_SCRIPTS) and not _is_either(*_SAID.findall(text)):
         yield text
+
+
+def _told(text: str) -> tuple[int, int]:
+    """How many kustomizations a text applies, and how much it installs besides."""
+    return len(_APPLIES.findall(text)), len(_INSTALLS.findall(text))
 
 
 def _is_either(*said: str) -> bool:
@@ -109,14 +119,19 @@ def _paths(run: str) -> list[str]:
     Other commands between them may go elsewhere, or decide about those behind them.
     """
     found: list[str] = []
-    is_plain = True
-    for line in run.splitlines():
-        applied = [each["path"].strip("\"'") for each in _APPLIES.finditer(_SAID.sub("", line))]
+    has_begun, is_plain = False, True
+    for line in map(_without_comment, run.splitlines()):
+        applied = [each["path"].strip("\"'") for each in _APPLIES.finditer(line)]
         if applied and not (is_plain and _SIMPLE.match(line)):
             return []
         found += applied
-        is_plain &= not found or _BESIDE.match(line) is not None
+        has_begun |= bool(applied) or _INSTALLS.search(line) is not None
+        is_plain &= not has_begun or _BESIDE.match(line) is not None
     return found
+
+
+def _without_comment(line: str) -> str:
+    return _SAID.sub("", line)
 
 
 def _are_ways(named: Sequence[str]) -> bool:
