@@ -64,6 +64,8 @@ def told(guide: str, name: str = "README.md", **further: str) -> list[str]:
         "admission/queues.yaml": QUEUES,
         "batch/kustomization.yaml": built_of("job.yaml"),
         "batch/job.yaml": JOB,
+        "mig/kustomization.yaml": built_of("space.yaml"),
+        "mig/space.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: other}\n",
         name: guide,
         **further,
     }
@@ -114,6 +116,9 @@ def test_a_script_that_may_apply_one_or_the_other(script: str) -> None:
         "```\n$ kubectl apply -k admission && kubectl apply -k batch\n```\n",
         "```\nkubectl apply -k admission\nsleep 9\n\n# the jobs\nkubectl apply -k batch\n```\n",
         "1. `kubectl apply -k admission`\n2. `kubectl apply -k batch`, or others by hand\n",
+        f"```\naws eks update-kubeconfig --name a\n```\n{BOTH}",
+        f"    make images\n{BOTH}",
+        "```\nkubectl apply -k admission\nkubectl apply -k mig\nkubectl apply -k batch\n```\n",
         f"    helm upgrade --install a \\\n      a/b\n{BOTH}",
     ],
 )
@@ -128,6 +133,15 @@ def test_one_folder_and_what_is_installed_in_the_run() -> None:
 
     assert folders_applied_by(GivenFile("README.md", chart)) == ["batch"]
     assert not folders_applied_by(GivenFile("README.md", chart.replace("install", "lint")))
+    other = chart.replace("kubectl", "minikube profile b\nkubectl")
+    assert not folders_applied_by(GivenFile("README.md", other))
+
+
+@pytest.mark.parametrize(("length", "folders"), [(128 * 1024, 2), (128 * 1024 + 1, 0)])
+def test_of_texts_that_nobody_wrote_nothing_is_asked(length: int, folders: int) -> None:
+    guide = BOTH.ljust(length, "\n")
+
+    assert len(folders_applied_by(GivenFile("README.md", guide))) == folders
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,10 @@ def test_maps_of_one_cluster_policy_are_of_one_namespace(
     told = [each for each in every([("policy.yaml", text)]) if each.code == "GPU1120"]
 
     assert [each.severity for each in told] == ["error"] * is_told
-    assert all("shares, in gpus and layouts, in gpu-operator" in each.message for each in told)
+    assert all(
+        "shares of namespace gpus and layouts of namespace gpu-operator" in each.message
+        for each in told
+    )
 
 
 def test_a_map_that_two_namespaces_have_may_be_that_of_the_operator() -> None:
@@ -53,3 +56,33 @@ def test_a_map_that_two_namespaces_have_may_be_that_of_the_operator() -> None:
         for each in every([("policy.yaml", text + map_of("layouts", "gpu-operator"))])
         if each.severity == "error"
     ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("name: layouts", "name: layouts, create: true"),
+        ("name: layouts", "name: layouts, data: {a: b}"),
+        ("{config: {name: layouts}}", "{enabled: false, config: {name: layouts}}"),
+        ("{config: {name: layouts}}", "{enabled: '{{ .on }}', config: {name: layouts}}"),
+        ("name: layouts", "name: default-mig-parted-config"),
+    ],
+)
+def test_a_map_that_the_operator_makes_or_nothing_reads(old: str, new: str) -> None:
+    text = POLICY.replace(old, new) + map_of("shares", "gpus")
+    every_one = text + "".join(
+        map_of(each, "gpu-operator", "config.yaml")
+        for each in ("layouts", "default-mig-parted-config")
+    )
+
+    assert "GPU1120" not in [each.code for each in every([("policy.yaml", every_one)])]
+
+
+def test_the_part_that_is_alone_in_its_namespace_is_told() -> None:
+    exporter = "  dcgmExporter: {config: {name: counters}}\n"
+    maps = map_of("shares", "ops") + map_of("layouts", "gpus") + map_of("counters", "ops")
+    told = [
+        each for each in every([("a.yaml", POLICY + exporter + maps)]) if each.code == "GPU1120"
+    ]
+
+    assert [each.path for each in told] == ["spec.migManager.config.name"]

@@ -37,7 +37,7 @@ _INSTALLS: Final = re.compile(
 _PLAIN: Final = re.compile(r"(?:\./)?[A-Za-z0-9_][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_.-]+)*/?")
 """A path of which nothing is to be filled in, of the folder of the file or below."""
 _ELSEWHERE: Final = re.compile(
-    r"--(?:kube-?)?context|--kubeconfig|KUBECONFIG|use-context|kubectx|\boc[ \t]+login\b|"
+    r"--(?:kube-?)?context|--kubeconfig|(?-i:KUBECONFIG)|use-context|kubectx|\boc[ \t]+login\b|"
     r"\b(?:kubectl|oc)[ \t]+delete\b|\bhelm[ \t]+uninstall\b|\bclusters\b",
     re.IGNORECASE,
 )
@@ -72,7 +72,7 @@ def of_commands(files: Iterable[GivenFile]) -> dict[str, list[str]]:
 
 def folders_applied_by(file: GivenFile) -> list[str]:
     """Normal paths of the folders that the one run of commands in a file applies."""
-    if "-k" not in file.text or len(file.text) > MAX_CHARACTERS:
+    if "-k" not in file.text or len(file.text) > MAX_CHARACTERS:  # of most texts no more is asked
         return []
     text = file.text.replace("\\\n", " ")
     told = _told(text)

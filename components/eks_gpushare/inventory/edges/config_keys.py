@@ -6,11 +6,12 @@ at the version in `catalog.versions`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, PLUGIN_CHART, chart_of
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.edges.configs import MAP_MISSING, is_plugin_map
+from eks_gpushare.inventory.edges.mig import OF_THE_OPERATOR
 from eks_gpushare.inventory.items import ConfigMap, NodeSet, Release
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.plugin_configs import config_paths, configs_of
@@ -65,14 +66,14 @@ def maps_of_one_operator(inventory: Inventory) -> Iterator[Problem]:
 def _apart(release: Release, maps: Sequence[ConfigMap]) -> Iterator[Problem]:
     found: dict[str, list[tuple[str, str]]] = {}
     for part in _WITH_MAPS:
-        name = text(at(release.values, part, "config", "name"))
+        name = _named_map(at(release.values, part))
         spaces = {each.namespace for each in maps if name and each.name == name}
         space = spaces.pop() if len(spaces) == 1 else None
         # What has none written gets that of whoever applies it.
         if isinstance(space, str) and space not in ("", "default"):
             found.setdefault(space, []).append((str(name), part))
     if len(found) > 1:
-        listed = " and ".join(f"{of[0][0]}, in {space}" for space, of in found.items())
+        listed = " and ".join(f"{of[0][0]} of namespace {space}" for space, of in found.items())
         (_, part), *_ = min(found.values(), key=len)
         yield Problem(
             MAP_MISSING,
@@ -82,6 +83,14 @@ def _apart(release: Release, maps: Sequence[ConfigMap]) -> Iterator[Problem]:
             "read ConfigMaps of their own namespace only.",
             "Make all of them in the namespace of the operator.",
         )
+
+
+def _named_map(part: Any) -> Any:
+    """The ConfigMap that a part of the operator reads and somebody else makes; None without one."""
+    config = at(part, "config")
+    name = text(at(config, "name"))
+    is_own = at(config, "create") or at(config, "data") or name == OF_THE_OPERATOR
+    return None if is_own or at(part, "enabled") in (False, UNKNOWN) else name
 
 
 def _whole(configs: Configs) -> Iterator[Problem]:
