@@ -86,3 +86,20 @@ def test_the_part_that_is_alone_in_its_namespace_is_told() -> None:
     ]
 
     assert [each.path for each in told] == ["spec.migManager.config.name"]
+
+
+def test_of_a_release_whose_namespace_is_told_each_map_is() -> None:
+    """It says where both have to be."""
+    application = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: gpus}\nspec:\n"
+        "  destination: {server: a, namespace: gpu-operator}\n  source:\n"
+        "    repoURL: https://helm.ngc.nvidia.com/nvidia\n    chart: gpu-operator\n"
+        "    targetRevision: v25.10.0\n    helm:\n      valuesObject:\n"
+        "        devicePlugin: {config: {name: shares, default: all}}\n"
+        "        migManager: {config: {name: layouts}}\n"
+    )
+    maps = map_of("shares", "gpus") + map_of("layouts", "gpu-operator", "config.yaml")
+    told = [each for each in every([("a.yaml", application + maps)]) if each.code == "GPU1120"]
+
+    assert len(told) == 1
+    assert "is in the namespace gpu-operator" in told[0].message
