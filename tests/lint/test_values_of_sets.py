@@ -401,6 +401,33 @@ def test_of_values_that_are_written_besides_it_is_not_known(helm: dict[str, Any]
     assert not told_of(files, **helm)
 
 
+def test_files_by_a_parameter_that_is_not_known_may_lie_between() -> None:
+    """Of any name, whether Argo CD passes over what is not there or not."""
+    files = {"values/one.yaml": default("eight"), "values/two.yaml": default("eight")}
+    names = ("$own/values/all.yaml", "$own/values/{{ .zone }}.yaml", BY_KIND)
+
+    assert not told_of(files, *names)
+    assert not told_of(files, *names, ignoreMissingValueFiles=True)
+    assert len(told_of(files)) == len(files)
+
+
+def test_a_cluster_by_all_that_its_secret_says(tmp_path: Path) -> None:
+    every_label = {"argocd.argoproj.io/secret-type": "cluster", "place": "north", "stage": "live"}
+    secret = yaml.safe_load(cluster("one", place="north", stage="live"))
+    del secret["stringData"]
+    text = several(
+        BY_LABELS,
+        by={"clusters": {"selector": {"matchLabels": every_label}}},
+        to={"name": "{{ .name }}"},
+        ignoreMissingValueFiles=True,
+    )
+    files = {"one.yaml": yaml.safe_dump(secret), "values/live-north.yaml": OPERATOR}
+
+    every = found_in_parts(tmp_path, {**files, "sets/set.yaml": text})
+    (told,) = [each.message for each in every if each.code == "GPU1379"]
+    assert told.startswith("For one of its elements it takes values of values/north-live.yaml,")
+
+
 def test_a_file_over_two_others_is_no_release_by_itself() -> None:
     """By one set over these, and by another over those."""
     files = {"values/one.yaml": default("four"), "values/two.yaml": default("eight")}

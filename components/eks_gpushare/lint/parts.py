@@ -31,7 +31,7 @@ from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.scopes import CHART
 from eks_gpushare.lint.shell.named_files import tail_elsewhere
 from eks_gpushare.lint.terraform_variables import VARIABLES
-from eks_gpushare.lint.values_of_sets import OF_CLUSTER, patterns_named
+from eks_gpushare.lint.values_of_sets import patterns_named, tells_of_cluster
 from eks_gpushare.manifests.files import UNIT
 from eks_gpushare.manifests.folders import Paths, ends_with, folders_above, is_pattern, those_meant
 from eks_gpushare.manifests.kustomize import may_be_kustomization
@@ -134,7 +134,7 @@ class Links:
             self._values.setdefault(path, []).extend(tails)
         if patterns := patterns_named(file):
             self._patterns[path] = patterns
-        if (patterns and "clusters:" in file.text) or OF_CLUSTER.search(file.text):
+        if (patterns and "clusters:" in file.text) or tells_of_cluster(file.text):
             self._of_clusters.append(path)
 
     def parts(self, declared: Mapping[str, Iterable[str]]) -> list[list[str]]:
