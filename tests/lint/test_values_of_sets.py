@@ -306,6 +306,7 @@ OF_TWO = {
         (CHOSEN, True),
         ({"matrix": {"generators": [CHOSEN, elements(a="x")]}}, True),
         ({"clusters": {}}, False),
+        ({**CHOSEN, "selector": {"matchLabels": {"place": "east"}}}, False),
         ({"clusters": {**CHOSEN["clusters"], "values": {"place": "east"}}}, False),
         ({"clusters": {"selector": {"matchLabels": {"gpus": "{{ .a }}"}}}}, False),
         (

@@ -72,7 +72,8 @@ def of_commands(files: Iterable[GivenFile]) -> dict[str, list[str]]:
 
 def folders_applied_by(file: GivenFile) -> list[str]:
     """Normal paths of the folders that the one run of commands in a file applies."""
-    if "-k" not in file.text or len(file.text) > MAX_CHARACTERS:  # of most texts no more is asked
+    is_read = is_guide(file.name) or file.name.endswith(_SCRIPTS)
+    if not is_read or "-k" not in file.text or len(file.text) > MAX_CHARACTERS:
         return []
     text = file.text.replace("\\\n", " ")
     told = _told(text)
@@ -100,7 +101,7 @@ def _runs(name: str, text: str) -> Iterator[str]:
                 if not _is_either(_OR_ELSE.sub("", steps[0])):
                     yield "\n".join(_SPAN.findall(steps[0]))
             before = inner.rstrip().rpartition("\n")[2]
-    if name.endswith(_SCRIPTS) and not _is_either(*_SAID.findall(text)):
+    if not is_guide(name) and not _is_either(*_SAID.findall(text)):
         yield text
 
 

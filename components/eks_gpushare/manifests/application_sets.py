@@ -105,7 +105,8 @@ def parameters(
     if elements := items(at(generator, "list", "elements")):
         return [dict(flat(each)) for each in elements]
     if chosen is not None and (clusters := at(generator, "clusters")) is not None:
-        return list(chosen(clusters))
+        # What stands beside them chooses among those that they choose.
+        return [] if at(generator, "selector") else list(chosen(clusters))
     named = [at(each, "path") for each in items(at(generator, "git", "files"))]
     if read is not None and named:
         return [said for each in named if isinstance(each, str) for said in read(each)]
