@@ -209,6 +209,7 @@ def test_a_pool_whose_sharing_is_not_whole_is_not_known() -> None:
     ("asked", "strategy", "severities"),
     [
         ("3", "time-sharing", ["error"]),
+        ("2", "time-sharing", ["error"]),
         ("1", "time-sharing", []),
         ("GPUS_PER_POD", "time-sharing", []),
         ("3", "mps", []),
@@ -222,7 +223,8 @@ def test_gke_gives_a_container_one_share_of_turns(
     told = [each for each in found([("pod.yaml", pods)]) if each.code == "GPU1113"]
 
     assert [each.severity for each in told] == severities
-    assert all("asks for 3 of nvidia.com/gpu in one container" in each.message for each in told)
+    message = f"asks for {asked} of nvidia.com/gpu in one container, and selects nodes on which GKE"
+    assert all(message in each.message for each in told)
 
 
 def test_other_resources_are_not_shares() -> None:

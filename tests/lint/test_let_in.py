@@ -322,3 +322,10 @@ def test_policies_take_pods_by_labels_of_their_controller(label: str, *, wrong: 
 
     assert is_told(server(), GROUP, service, every)
     assert is_told(server(), GROUP, service, every, of_group) is wrong
+
+
+def test_pods_of_no_group_have_no_such_labels() -> None:
+    label = "{leaderworkerset.sigs.k8s.io/name: llm}"
+    of_group = policy(WATCH).replace("{app: llm}", label).replace("shut", "open")
+
+    assert is_told(server(), pods(), monitor(), policy(), of_group)

@@ -213,6 +213,8 @@ APART = "$own/values/{{ .cluster }}/gpu.yaml"
     [
         (BY_KIND, "h100mig", "values/h100-mig.yaml", 1),
         (BY_KIND, "H100-mig", "values/h100-mig.yaml", 1),
+        (BY_KIND, "trein", "values/train.yaml", 1),
+        (BY_KIND, "eu-prod", "values/prod-eu.yaml", 1),
         (BY_KIND, "inference-shraed", "values/inference-shared.yaml", 1),
         (BY_KIND, "prod-eu-2", "values/prod-eu-3.yaml", 0),
         (BY_KIND, "prod-eu", "values/prod-eu-3.yaml", 0),
@@ -247,6 +249,8 @@ MEANT = "values/h100-mig.yaml"
         (alone(helm={"valueFiles": [f"../../{MEANT}"]}), 0),
         (alone(helm={"valueFiles": ["$own/values/{{ name }}.yaml"]}), 0),
         (alone(helm={"valueFiles": ["$own/values/l40s.yaml"]}), 1),
+        (f"kind: HelmRelease\nspec: {{chart: {{spec: {{valuesFiles: [{MEANT}]}}}}}}\n", 0),
+        (f"kind: Other\nspec: {{valuesFiles: [{MEANT}]}}\n", 1),
         (several(BY_KIND, by=elements(b="h100-mig"), chart="redis"), 0),
         (several(BY_KIND, by=elements(b="l40s")), 1),
         (several(BY_KIND, by={"clusters": {}}), 0),
