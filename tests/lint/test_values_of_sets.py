@@ -406,6 +406,39 @@ def test_of_values_that_are_written_besides_it_is_not_known(helm: dict[str, Any]
     assert not told_of(files, **helm)
 
 
+def test_what_every_cluster_gives_anew_is_of_no_release() -> None:
+    """The values of all are none by themselves."""
+    common = CONFIGS.replace("default: whole", "default: half")
+    files = {"values/one.yaml": default("four"), "values/two.yaml": default("whole")}
+
+    assert not told_of({COMMON: common, **files})
+
+
+def test_values_that_an_application_takes_too_are_of_that() -> None:
+    """With others of its own beneath them."""
+    files = {"values/one.yaml": default("eight"), "values/two.yaml": default("eight")}
+    names = ["$own/values/old.yaml", "$own/values/all.yaml"]
+    spec = {
+        "destination": {"name": "z"},
+        "sources": [
+            {"chart": PLUGIN, "helm": {"valueFiles": names}},
+            {"ref": "own", "repoURL": "https://example.com/own.git"},
+        ],
+    }
+    application = yaml.safe_dump(
+        {
+            "apiVersion": "argoproj.io/v1alpha1",
+            "kind": "Application",
+            "metadata": {"name": "gpu"},
+            "spec": spec,
+        }
+    )
+
+    assert not told_of(
+        {**files, "app.yaml": application, "values/old.yaml": "gfd: {enabled: true}\n"}
+    )
+
+
 def test_files_by_a_parameter_that_is_not_known_may_lie_between() -> None:
     """Of any name, whether Argo CD passes over what is not there or not."""
     files = {"values/one.yaml": default("eight"), "values/two.yaml": default("eight")}
