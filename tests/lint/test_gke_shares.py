@@ -28,6 +28,7 @@ KEYS = {
     "model": "cloud.google.com/gke-accelerator",
     "strategy": "cloud.google.com/gke-gpu-sharing-strategy",
     "clients": "cloud.google.com/gke-max-shared-clients-per-gpu",
+    "partition": "cloud.google.com/gke-gpu-partition-size",
 }
 
 
@@ -202,3 +203,42 @@ def test_a_pool_whose_sharing_is_not_whole_is_not_known() -> None:
 
     assert said(pool().replace(shares, ""), pod(clients="4")) == []
     assert said(pool(strategy="null"), pod(clients="4")) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "strategy", "severities"),
+    [
+        ("3", "time-sharing", ["error"]),
+        ("2", "time-sharing", ["error"]),
+        ("1", "time-sharing", []),
+        ("GPUS_PER_POD", "time-sharing", []),
+        ("3", "mps", []),
+    ],
+)
+def test_gke_gives_a_container_one_share_of_turns(
+    asked: str, strategy: str, severities: list[str]
+) -> None:
+    """Of MPS it gives several, where a node has one GPU."""
+    pods = pod(strategy=strategy).replace("nvidia.com/gpu: 1", f"nvidia.com/gpu: {asked}")
+    told = [each for each in found([("pod.yaml", pods)]) if each.code == "GPU1113"]
+
+    assert [each.severity for each in told] == severities
+    message = f"asks for {asked} of nvidia.com/gpu in one container, and selects nodes on which GKE"
+    assert all(message in each.message for each in told)
+
+
+def test_other_resources_are_not_shares() -> None:
+    pods = pod(strategy="time-sharing").replace("nvidia.com/gpu: 1", "nvidia.com/mig-1g.5gb: 3")
+
+    assert not [each for each in found([("pod.yaml", pods)]) if each.code == "GPU1113"]
+
+
+@pytest.mark.parametrize(("wanted", "codes"), [("1g.5gb", ["GPU1112"]), ("3g.20gb", [])])
+def test_a_partition_that_no_pool_has(wanted: str, codes: list[str]) -> None:
+    terraform = pool(clients="", model="nvidia-tesla-a100").replace(
+        "count = 1", 'count = 1\n      gpu_partition_size = "3g.20gb"'
+    )
+    told = said(terraform, pod(model="nvidia-tesla-a100", partition=wanted))
+
+    assert [each.code for each in told] == codes
+    assert all(each.fix.endswith("or change its gpu_partition_size.") for each in told)

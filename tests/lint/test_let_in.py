@@ -290,3 +290,42 @@ def test_it_is_about_what_is_scraped_of_gpus() -> None:
     guide = f"# Metrics\n\n```yaml\n{policy()}```\n"
     files = {"server.yaml": server(), "p.yaml": pods(), "m.yaml": monitor(), "README.md": guide}
     assert "GPU1393" not in [each.code for each in found(files.items())]
+
+
+GROUP = """\
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: llm, namespace: own}
+spec:
+  leaderWorkerTemplate:
+    size: 2
+    workerTemplate:
+      spec:
+        containers:
+          - name: llm
+            image: example.com/llm:1
+            ports: [{name: web, containerPort: 80}]
+            resources: {limits: {nvidia.com/gpu: 8}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("label", "wrong"),
+    [("name: llm", False), ("worker-index: '0'", False), ("name: other", True)],
+)
+def test_policies_take_pods_by_labels_of_their_controller(label: str, *, wrong: bool) -> None:
+    """As a Service does that what is scraped is behind."""
+    group = "leaderworkerset.sigs.k8s.io/"
+    service = OF_SERVICE.replace("{app: llm}", f"{{{group}name: llm}}").replace(", MORE", "")
+    every = policy().replace("{matchLabels: {app: llm}}", "{}")
+    of_group = policy(WATCH).replace("app: llm", f"{group}{label}").replace("shut", "open")
+
+    assert is_told(server(), GROUP, service, every)
+    assert is_told(server(), GROUP, service, every, of_group) is wrong
+
+
+def test_pods_of_no_group_have_no_such_labels() -> None:
+    label = "{leaderworkerset.sigs.k8s.io/name: llm}"
+    of_group = policy(WATCH).replace("{app: llm}", label).replace("shut", "open")
+
+    assert is_told(server(), pods(), monitor(), policy(), of_group)

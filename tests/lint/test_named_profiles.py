@@ -70,6 +70,9 @@ def said(*files: str, **named: str) -> list[Any]:
 ANY = "apiVersion: v1\nkind: Node\nmetadata: {name: any, labels: $ALL}\n"
 EXPORTER = release().replace("nvidia-device-plugin", "dcgm-exporter")
 A10 = release(a10_four=shares())
+BY_DEFAULT = release("a10-four", a10_four=shares(), a10_two=shares(2))
+OTHER = flavor("NVIDIA-H100", "large")
+UNSURE = flavor("Quadro-RTX-6000", "large")
 
 
 def test_nodes_that_are_called_so_are_shared() -> None:
@@ -98,6 +101,18 @@ def test_nodes_that_are_called_so_are_shared() -> None:
         ((A10, node("a10-four") + node("$KEY", "more"), flavor()), 0),
         ((A10, node("a10-four") + ANY, flavor()), 0),
         ((release("a10-four", a10_four=shares()), flavor()), 0),
+        ((release("a10-four", a10_four=shares()), node("whole"), flavor()), 0),
+        ((release("a10-four", a10_four=shares()), node("whole"), flavor(), OTHER), 1),
+        ((release("a10-four", a10_four=shares()), node("whole"), flavor(), UNSURE), 0),
+        ((release("a10-four", a10_four=shares(), h100=WHOLE), node("h100"), flavor()), 1),
+        (
+            (release("a10-four", a10_four=shares(), a10_one=WHOLE), node("whole"), flavor(), OTHER),
+            0,
+        ),
+        ((BY_DEFAULT, node("whole") + node("a10-two", "b"), flavor(), OTHER), 1),
+        ((BY_DEFAULT, node("whole"), flavor(), OTHER.replace("100", "100-SHARED")), 0),
+        ((release("a10-four", a10_four=shares()), node("other"), flavor()), 0),
+        ((release("$DEFAULT", a10_four=shares()), node("whole"), flavor()), 0),
         ((release(a10_four=shares(renamed=True)), node("a10-four"), flavor()), 0),
         ((release(a10_four=shares(1)), node("a10-four"), flavor()), 0),
         ((release(a10_four="{version: none}"), node("a10-four"), flavor()), 0),

@@ -575,6 +575,38 @@ def test_a_monitor_names_a_port_that_is_there(texts: tuple[str, ...], wrong: boo
     assert codes(*texts) == (["GPU1393"] if wrong else [])
 
 
+GROUP = """\
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: web, namespace: a}
+spec:
+  leaderWorkerTemplate:
+    size: 2
+    leaderTemplate:
+      metadata: {labels: {part: first}}
+      spec: {containers: [{name: a, image: a, resources: {limits: {nvidia.com/gpu: 8}}}]}
+    workerTemplate:
+      spec: {containers: [{name: a, image: a, resources: {limits: {nvidia.com/gpu: 8}}}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("selector", "wrong"),
+    [
+        ("{leaderworkerset.sigs.k8s.io/name: web, part: first}", True),
+        ("{leaderworkerset.sigs.k8s.io/name: web}", True),
+        ("{leaderworkerset.sigs.k8s.io/worker-index: '0'}", True),
+        ("{leaderworkerset.sigs.k8s.io/name: other, part: first}", False),
+        ("{leaderworkerset.sigs.k8s.io/name: web, part: other}", False),
+    ],
+)
+def test_pods_of_a_group_have_labels_of_its_controller(selector: str, *, wrong: bool) -> None:
+    """By which a Service selects them; only of pods with GPUs is the port told."""
+    by_group = service().replace("{app: web},", f"{selector},")
+
+    assert ("GPU1393" in codes(OF_SERVICES, by_group, GROUP)) is wrong
+
+
 def test_the_names_of_ports_are_told() -> None:
     ports = "{name: prom, containerPort: 1}, {name: http, containerPort: 2}, {containerPort: 3}"
     every = found_lint("a.yaml", "---\n".join((OF_PODS, web(ports))))

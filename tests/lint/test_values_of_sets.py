@@ -213,6 +213,8 @@ APART = "$own/values/{{ .cluster }}/gpu.yaml"
     [
         (BY_KIND, "h100mig", "values/h100-mig.yaml", 1),
         (BY_KIND, "H100-mig", "values/h100-mig.yaml", 1),
+        (BY_KIND, "trein", "values/train.yaml", 1),
+        (BY_KIND, "eu-prod", "values/prod-eu.yaml", 1),
         (BY_KIND, "inference-shraed", "values/inference-shared.yaml", 1),
         (BY_KIND, "prod-eu-2", "values/prod-eu-3.yaml", 0),
         (BY_KIND, "prod-eu", "values/prod-eu-3.yaml", 0),
@@ -247,6 +249,8 @@ MEANT = "values/h100-mig.yaml"
         (alone(helm={"valueFiles": [f"../../{MEANT}"]}), 0),
         (alone(helm={"valueFiles": ["$own/values/{{ name }}.yaml"]}), 0),
         (alone(helm={"valueFiles": ["$own/values/l40s.yaml"]}), 1),
+        (f"kind: HelmRelease\nspec: {{chart: {{spec: {{valuesFiles: [{MEANT}]}}}}}}\n", 0),
+        (f"kind: Other\nspec: {{valuesFiles: [{MEANT}]}}\n", 1),
         (several(BY_KIND, by=elements(b="h100-mig"), chart="redis"), 0),
         (several(BY_KIND, by=elements(b="l40s")), 1),
         (several(BY_KIND, by={"clusters": {}}), 0),
@@ -273,3 +277,200 @@ def test_of_many_files_that_nothing_takes_something_does(count: int, told: int) 
     texts |= {f"values/other{number}.yaml": "" for number in range(count)}
 
     assert len(list(missing_of_sets(texts))) == told
+
+
+def cluster(name: str, **labels: str) -> str:
+    """A Secret by which Argo CD knows a cluster."""
+    told = {"argocd.argoproj.io/secret-type": "cluster", **labels}
+    return yaml.safe_dump(
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": f"of-{name}", "labels": told},
+            "stringData": {"name": name, "server": f"https://{name}.example.com"},
+        }
+    )
+
+
+CHOSEN = {"clusters": {"selector": {"matchLabels": {"gpus": "true"}}}}
+BY_LABELS = "$own/values/{{ .metadata.labels.place }}-{{ .metadata.labels.stage }}.yaml"
+OF_TWO = {
+    "fleet/one.yaml": cluster("one", gpus="true", place="north", stage="live"),
+    "fleet/two.yaml": cluster("two", gpus="true", place="south", stage="live"),
+    "fleet/web.yaml": cluster("web", place="west", stage="live"),
+    "values/live-north.yaml": OPERATOR,
+    "values/south-live.yaml": OPERATOR,
+    "values/wst-live.yaml": OPERATOR,
+}
+
+
+@pytest.mark.parametrize(
+    ("by", "is_told"),
+    [
+        (CHOSEN, True),
+        ({"matrix": {"generators": [CHOSEN, elements(a="x")]}}, True),
+        ({"clusters": {}}, False),
+        ({**CHOSEN, "selector": {"matchLabels": {"place": "east"}}}, False),
+        ({"clusters": {**CHOSEN["clusters"], "values": {"place": "east"}}}, False),
+        ({"clusters": {"selector": {"matchLabels": {"gpus": "{{ .a }}"}}}}, False),
+        (
+            {
+                "clusters": {
+                    "selector": {
+                        **CHOSEN["clusters"]["selector"],
+                        "matchExpressions": [{"key": "a", "operator": "Exists"}],
+                    }
+                }
+            },
+            False,
+        ),
+    ],
+)
+def test_clusters_have_parameters_by_their_secrets(
+    tmp_path: Path, by: dict[str, Any], *, is_told: bool
+) -> None:
+    """Those that the selector chooses; the words of a name may stand in another order."""
+    text = several(BY_LABELS, by=by, to={"name": "{{ .name }}"}, ignoreMissingValueFiles=True)
+    every = found_in_parts(tmp_path, {**OF_TWO, "sets/set.yaml": text})
+    told = [each.message for each in every if each.code == "GPU1379"]
+
+    message = (
+        "For one it takes values of values/north-live.yaml, which is not there, and nothing takes "
+        "those of live-north.yaml: Argo CD passes it over."
+    )
+    assert told == [message] * is_told
+
+
+def test_other_secrets_are_no_clusters(tmp_path: Path) -> None:
+    """Nor is what is no Secret."""
+    text = several(BY_LABELS, by=CHOSEN, to={"name": "{{ .name }}"}, ignoreMissingValueFiles=True)
+    for old, new in (("secret-type: cluster", "secret-type: repository"), ("Secret", "Other")):
+        files = {name: given.replace(old, new) for name, given in OF_TWO.items()}
+        every = found_in_parts(tmp_path, {**files, "sets/set.yaml": text})
+        assert "GPU1379" not in [each.code for each in every]
+
+
+COMMON = "values/all.yaml"
+CONFIGS = """\
+config:
+  default: whole
+  map:
+    whole: "version: v1"
+    four: |-
+      version: v1
+      sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+"""
+LAYERED = ("$own/values/all.yaml", BY_KIND)
+
+
+def told_of(files: dict[str, str], *names: str, **helm: Any) -> list[tuple[str, str]]:
+    """What is said of the key that nodes get, of files of values for clusters x and y."""
+    text = several(*(names or LAYERED), by=elements(x="one", y="two"), chart=PLUGIN, **helm)
+    every = found({"sets/set.yaml": text, COMMON: CONFIGS, **files}.items())
+    return [(each.severity, each.message) for each in every if each.code == "GPU1122"]
+
+
+def default(key: str) -> str:
+    return f"config: {{default: {key}}}\n"
+
+
+def test_values_of_a_cluster_lie_over_those_of_all() -> None:
+    """A key that is in neither is told in the file that names it."""
+    files = {"values/one.yaml": default("four"), "values/two.yaml": default("eight")}
+
+    ((severity, message),) = told_of(files)
+    assert severity == "error"
+    assert message.endswith(" is eight, and its configurations are whole, four.")
+    assert not told_of({**files, "values/two.yaml": default("four")})
+
+
+def test_a_cluster_without_values_of_its_own_has_those_of_all() -> None:
+    files = {"values/two.yaml": default("eight")}
+
+    assert told_of(files, ignoreMissingValueFiles=True)
+    wrong = {**files, COMMON: CONFIGS.replace("default: whole", "default: half")}
+    assert len(told_of(wrong, ignoreMissingValueFiles=True)) == len(("half", "eight"))
+
+
+@pytest.mark.parametrize(
+    "helm",
+    [
+        {"valuesObject": {"config": {"default": "four"}}},
+        {"values": "config: {default: four}\n"},
+        {"parameters": [{"name": "config.default", "value": "four"}]},
+    ],
+)
+def test_of_values_that_are_written_besides_it_is_not_known(helm: dict[str, Any]) -> None:
+    files = {"values/one.yaml": default("four"), "values/two.yaml": default("eight")}
+
+    assert not told_of(files, **helm)
+
+
+def test_what_every_cluster_gives_anew_is_of_no_release() -> None:
+    """The values of all are none by themselves."""
+    common = CONFIGS.replace("default: whole", "default: half")
+    files = {"values/one.yaml": default("four"), "values/two.yaml": default("whole")}
+
+    assert not told_of({COMMON: common, **files})
+
+
+def test_values_that_an_application_takes_too_are_of_that() -> None:
+    """With others of its own beneath them."""
+    files = {"values/one.yaml": default("eight"), "values/two.yaml": default("eight")}
+    names = ["$own/values/old.yaml", "$own/values/all.yaml"]
+    spec = {
+        "destination": {"name": "z"},
+        "sources": [
+            {"chart": PLUGIN, "helm": {"valueFiles": names}},
+            {"ref": "own", "repoURL": "https://example.com/own.git"},
+        ],
+    }
+    application = yaml.safe_dump(
+        {
+            "apiVersion": "argoproj.io/v1alpha1",
+            "kind": "Application",
+            "metadata": {"name": "gpu"},
+            "spec": spec,
+        }
+    )
+
+    assert not told_of(
+        {**files, "app.yaml": application, "values/old.yaml": "gfd: {enabled: true}\n"}
+    )
+
+
+def test_files_by_a_parameter_that_is_not_known_may_lie_between() -> None:
+    """Of any name, whether Argo CD passes over what is not there or not."""
+    files = {"values/one.yaml": default("eight"), "values/two.yaml": default("eight")}
+    names = ("$own/values/all.yaml", "$own/values/{{ .zone }}.yaml", BY_KIND)
+
+    assert not told_of(files, *names)
+    assert not told_of(files, *names, ignoreMissingValueFiles=True)
+    assert len(told_of(files)) == len(files)
+
+
+def test_a_cluster_by_all_that_its_secret_says(tmp_path: Path) -> None:
+    every_label = {"argocd.argoproj.io/secret-type": "cluster", "place": "north", "stage": "live"}
+    secret = yaml.safe_load(cluster("one", place="north", stage="live"))
+    del secret["stringData"]
+    text = several(
+        BY_LABELS,
+        by={"clusters": {"selector": {"matchLabels": every_label}}},
+        to={"name": "{{ .name }}"},
+        ignoreMissingValueFiles=True,
+    )
+    files = {"one.yaml": yaml.safe_dump(secret), "values/live-north.yaml": OPERATOR}
+
+    every = found_in_parts(tmp_path, {**files, "sets/set.yaml": text})
+    (told,) = [each.message for each in every if each.code == "GPU1379"]
+    assert told.startswith("For one of its elements it takes values of values/north-live.yaml,")
+
+
+def test_a_file_over_two_others_is_no_release_by_itself() -> None:
+    """By one set over these, and by another over those."""
+    files = {"values/one.yaml": default("four"), "values/two.yaml": default("eight")}
+    other = several("$own/values/old.yaml", BY_KIND, by=elements(x="two"), chart=PLUGIN)
+
+    assert not told_of({**files, "sets/other.yaml": other, "values/old.yaml": CONFIGS})
+    assert not told_of({**files, "elsewhere/values/all.yaml": CONFIGS})
+    assert not told_of({**files, "values/two.yaml": "mig: {strategy: mixed}\n"})

@@ -264,6 +264,8 @@ ADDRESS = "address"
 POD_IDENTITY = "PodIdentity"
 """The kind of a pointer that stands for an association of EKS Pod Identity, with the name and the
 namespace of the account that it is for."""
+FEATURE_RULE = "NodeFeatureRule"
+"""Kind of objects by which NFD gives nodes labels of one's own."""
 APPLIED = "AppliedFolder"
 """The kind of a pointer that stands for a folder of manifests that a script applies at once."""
 GROUP_TAG = "GroupTag"

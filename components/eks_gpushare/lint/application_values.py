@@ -26,7 +26,7 @@ from eks_gpushare.manifests.shell.set_values import put, settings
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from eks_gpushare.inventory.items import Item
     from eks_gpushare.inventory.problem import Judgement
@@ -104,9 +104,7 @@ def _installs(
 
 
 def _release(application: Release, layers: Sequence[Release]) -> Release:
-    values: dict[str, Any] = {}
-    for each in layers:
-        values = merge_values(values, dict(pairs(each.values)), keep_null=True)
+    values = _one_over_the_other(layers)
     own = application.values
     over = application.over if own is UNKNOWN else own
     last = if_installed(layers[-1], application)
@@ -119,6 +117,51 @@ def _release(application: Release, layers: Sequence[Release]) -> Release:
         namespace=application.namespace,
         cluster=application.cluster,
     )
+
+
+def with_values_of_sets(
+    found: Sequence[Item], layered: Sequence[tuple[str, ...]]
+) -> tuple[list[Item], list[Judgement]]:
+    """The items, with values of files that sets take over others merged with these.
+
+    Those that always have others over them are no release by themselves; what is wrong in them
+    comes beside. A file that lies over others for one application, and alone or over further ones
+    for another, is left as it is.
+
+    Args:
+        found: All items.
+        layered: The files that applications take, the later over the earlier.
+    """
+    over: dict[str, set[tuple[str, ...]]] = {}
+    for paths in layered:
+        over.setdefault(paths[-1], set()).add(paths)
+    of_files: dict[str, list[Release]] = {}
+    for item in found if layered else ():
+        if isinstance(item, Release):
+            of_files.setdefault(_file(item), []).append(item)
+    made: dict[int, Release] = {}
+    beneath: dict[int, Release] = {}
+    for paths in (min(ways) for ways in over.values() if len(ways) == 1):
+        layers = [several[0] for path in paths if len(several := of_files.get(path, [])) == 1]
+        if 1 < len(layers) == len(paths) and _are_layers(layers):
+            made[id(layers[-1])] = _not_edited(layers[-1], _one_over_the_other(layers))
+            beneath |= {id(each): each for each in layers[:-1] if _file(each) not in over}
+    kept = [made.get(id(item), item) for item in found if id(item) not in beneath]
+    return kept, list(values_of_files(list(beneath.values())))
+
+
+def _one_over_the_other(layers: Iterable[Release]) -> dict[str, Any]:
+    """The values of all, the later over the earlier."""
+    values: dict[str, Any] = {}
+    for each in layers:
+        values = merge_values(values, dict(pairs(each.values)), keep_null=True)
+    return values
+
+
+def _are_layers(several: Sequence[Release]) -> bool:
+    """Whether files of values are for one chart, and nothing else was made of them."""
+    charts = {each.chart for each in several}
+    return len(charts) == 1 and all(is_loose(each) and each.own is None for each in several)
 
 
 _BASE: Final = re.compile(r"(?:.*[-._])?values", re.IGNORECASE)
@@ -150,10 +193,7 @@ def with_values_beneath(
         bases = [stem[:end] for end in ends if _BASE.fullmatch(posixpath.basename(stem[:end]))]
         base = next((loose[each, *rest] for each in bases if (each, *rest) in loose), None)
         if base is not None and _file(item) not in alone:
-            values = merge_values(
-                dict(pairs(base.values)), dict(pairs(item.values)), keep_null=True
-            )
-            made[id(item)] = _not_edited(item, values)
+            made[id(item)] = _not_edited(item, _one_over_the_other((base, item)))
             if _file(base) not in alone:
                 beneath[id(base)] = base
     kept = [made.get(id(item), item) for item in found if id(item) not in beneath]

@@ -374,6 +374,11 @@ def is_called_as_part(name: str) -> bool:
     return _is_a_part((name.lower(),))
 
 
+def is_called_as_way(name: str) -> bool:
+    """Whether the name of a folder is that of one of several ways, such as `dev` or `mig`."""
+    return not _OTHERWISE.isdisjoint(_WORDS.split(name.lower()))
+
+
 def is_of_use(name: str) -> bool:
     """Whether a folder is called after what tries a cluster, such as `examples`."""
     return name.lower() in _OF_USE

@@ -19,6 +19,7 @@ from eks_gpushare.lint.ansible_variables import (
     names_in,
     takes_files_in,
 )
+from eks_gpushare.lint.applied_by_commands import folders_applied_by
 from eks_gpushare.lint.beside import (
     manifests_named_by,
     values_named_by,
@@ -30,7 +31,7 @@ from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.scopes import CHART
 from eks_gpushare.lint.shell.named_files import tail_elsewhere
 from eks_gpushare.lint.terraform_variables import VARIABLES
-from eks_gpushare.lint.values_of_sets import patterns_named
+from eks_gpushare.lint.values_of_sets import patterns_named, tells_of_cluster
 from eks_gpushare.manifests.files import UNIT
 from eks_gpushare.manifests.folders import Paths, ends_with, folders_above, is_pattern, those_meant
 from eks_gpushare.manifests.kustomize import may_be_kustomization
@@ -76,6 +77,8 @@ class Links:
         """Folders of modules that units of Terragrunt call, likewise, by the unit."""
         self._ways: dict[str, set[str]] = {}
         """Files and folders that a guide or a script says are one or the other."""
+        self._of_clusters: list[str] = []
+        """Files of clusters that Argo CD knows, and of sets whose values may be called by those."""
         self._kustomizations: list[str] = []
         self._tasks: list[str] = []
         """Files of Ansible of whose tasks others of `_of_ansible` may say something."""
@@ -125,10 +128,14 @@ class Links:
     def _look_at_applications(self, path: str, file: GivenFile) -> None:
         if folders := [each.folder for each in applied_by(file)]:
             self._of_applications[path] = folders
+        if applied := folders_applied_by(file):
+            self._named.setdefault(path, []).extend(applied)
         if tails := list(values_of_applications(file)):
             self._values.setdefault(path, []).extend(tails)
         if patterns := patterns_named(file):
             self._patterns[path] = patterns
+        if (patterns and "clusters:" in file.text) or tells_of_cluster(file.text):
+            self._of_clusters.append(path)
 
     def parts(self, declared: Mapping[str, Iterable[str]]) -> list[list[str]]:
         """The normal paths of files that may be of one scope, in the order in which they came.
@@ -157,6 +164,7 @@ class Links:
             for path in named:
                 joined.join((file, beside.setdefault(path, file)))
         self._join_applications(joined, below)
+        joined.join(self._of_clusters)
         self._join_ways(joined)
         given = (file for name in sorted(self._variables) for file in self._keys.get(name, ()))
         joined.join((*self._tasks, *self._of_ansible, *given) if self._tasks else ())

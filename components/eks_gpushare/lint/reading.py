@@ -13,6 +13,7 @@ from eks_gpushare.findings.silenced import today
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.against import judge_against
+from eks_gpushare.lint.applied_by_commands import with_applied
 from eks_gpushare.lint.builds import in_all_builds
 from eks_gpushare.lint.dumps import without_what_controllers_made
 from eks_gpushare.lint.file_in_reading import FileInReading, edits_of, kind_of
@@ -102,6 +103,8 @@ class Reading:
     """Documents that are node classes."""
     folders: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Folders that applications of a file name, by its normal path."""
+    applied: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Folders that commands of a file apply, likewise."""
     spaces: Spaces = field(default_factory=lambda: Spaces({}, ()))
     """The namespaces that these give to objects."""
     playbooks: Playbooks = field(default_factory=Playbooks)
@@ -309,19 +312,19 @@ class Reading:
         if self.against or (self.declared is not None and self.declared.together):
             return (all_together(),)
         everywhere = self.everywhere or self.naming()
-        others = everywhere.references
+        built = self.kustomizations.contents
+        folders = with_applied(self.folders, self.applied, built, everywhere.layouts)
         members = [
             Member(
                 file,
-                tuple(self.folders.get(file, ())),
+                tuple(folders.get(file, ())),
                 tuple(self.named.get(file, ())),
-                tuple(others.get(file, ())),
+                tuple(everywhere.references.get(file, ())),
                 tuple(put_out_in(file, self.file_named(file).text)),
             )
             for file in files
         ]
         declared = self.declared.scopes(self.files) if self.declared is not None else {}
-        built = self.kustomizations.contents
         found = scopes_of(members, built, declared, self.terraform.contents, self.charted.contents)
         out = left_out(self.folders, built)
         return found if declared else laid_out(found, everywhere.layouts, out)

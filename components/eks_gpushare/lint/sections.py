@@ -81,6 +81,11 @@ def sections_of(text: str) -> list[Heading]:
     return _with_clusters(headings, made) if 1 < len(made) <= MOST else headings
 
 
+def makes_several(text: str) -> bool:
+    """Whether commands of a text make more than one cluster."""
+    return len(list(islice(_clusters(text), 2))) > 1
+
+
 def above(headings: Iterable[Heading], line: int) -> list[Heading]:
     """The headings of the sections that a line is in, from the outermost.
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import posixpath
 import re
 from difflib import SequenceMatcher
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import Source
-from eks_gpushare.inventory.values import at, items, pairs
+from eks_gpushare.inventory.values import at, has_unknown, items, pairs
 from eks_gpushare.lint.rules.files import NO_VALUES
 from eks_gpushare.manifests.application_sets import (
     MOST,
@@ -31,7 +32,7 @@ from eks_gpushare.manifests.folders import Paths, those_meant
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.manifests.document import Document
@@ -43,6 +44,11 @@ _BEGINNING: Final = re.compile(r"^(?:\$[A-Za-z0-9_-]+/|/|\.{1,2}/)*")
 """What begins a path from wherever it is."""
 _INSTALLS: Final = re.compile(r"kind:\s*[\"']?(?:Application|ApplicationSet|HelmRelease)\b")
 _SET: Final = re.compile(r"kind:\s*[\"']?ApplicationSet\b")
+_OF_CLUSTER: Final = re.compile(r"argocd\.argoproj\.io/secret-type[\"']?:\s*[\"']?cluster\b")
+"""A label of the Secrets that tell Argo CD of clusters."""
+_LABELS: Final = "metadata.labels."
+_FURTHER: Final = ("values", "valuesObject", "parameters", "fileParameters")
+"""By which an application has values beside those of files."""
 _CLOSE: Final = 0.8
 _DIGITS: Final = re.compile(r"[0-9]+")
 _BETWEEN: Final = re.compile(r"[/._-]+")
@@ -67,6 +73,10 @@ class _Named(NamedTuple):
     """Whether it is for a chart that is known."""
     may_lack: bool
     """Whether Argo CD passes it over if it is not there."""
+    is_all: bool
+    """Whether files alone have values of it."""
+    number: tuple[int, int]
+    """The same of all files that one application takes of one source."""
 
 
 def patterns_named(file: GivenFile) -> list[str]:
@@ -99,6 +109,11 @@ def _texts(value: Any, above: FieldPath) -> Iterator[tuple[FieldPath, Any]]:
         yield above, value
 
 
+def tells_of_cluster(text: str) -> bool:
+    """Whether a text may have a Secret that tells Argo CD of a cluster."""
+    return "secret-type" in text and _OF_CLUSTER.search(text) is not None
+
+
 def clusters_of_values(texts: Mapping[str, str]) -> dict[str, str]:
     """Files that sets give to one cluster alone each, with how the set calls that.
 
@@ -112,6 +127,34 @@ def clusters_of_values(texts: Mapping[str, str]) -> dict[str, str]:
         if path is not None:
             found.setdefault(path, set()).add(each.cluster)
     return {path: min(of) for path, of in found.items() if len(of) == 1 and "" not in of}
+
+
+def layers_of_sets(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
+    """The files of values that applications of sets take, the later over the earlier.
+
+    Of those alone of which all that are there are known, and that write no values besides.
+
+    Args:
+        texts: Texts of files by their names.
+    """
+    files = _Files(texts)
+    taken: dict[tuple[int, ...], list[_Named]] = {}
+    for each in _named(files):
+        taken.setdefault((id(each.document), *each.number), []).append(each)
+    found = (_layers(each, files) for each in taken.values())
+    return list(filter(None, dict.fromkeys(found)))
+
+
+def _layers(named: Sequence[_Named], files: _Files) -> tuple[str, ...]:
+    """The normal paths of the files that one application takes; none where not all are known."""
+    paths = [files.only(each.path) if each.path else None for each in named]
+    lacking = (
+        not each.path or not each.may_lack or files.paths.ending_with(each.path)
+        for each, path in zip(named, paths, strict=True)
+        if path is None
+    )
+    is_alone = all(each.is_of_gpus and each.is_all for each in named)
+    return tuple(filter(None, paths)) if is_alone and not any(lacking) else ()
 
 
 def missing_of_sets(texts: Mapping[str, str], taken: Collection[str] = ()) -> Iterator[Problem]:
@@ -160,13 +203,16 @@ def _of_no_set(texts: Mapping[str, str]) -> Iterator[str]:
 def _is_near(name: str, other: str) -> bool:
     """Whether one is written for the other, and not one of several that are called alike.
 
-    That are those of a number, as `eu-1` and `eu-2`, and of one word, as `prod-eu` and `prod-us`.
+    That are those of a number, as `eu-1` and `eu-2`, and of one word, as `prod-eu` and `prod-us`;
+    but `eu-prod` and `prod-eu` have the same.
     """
     if _DIGITS.findall(name) != _DIGITS.findall(other):
         return False
     words, others = _BETWEEN.split(name.lower()), _BETWEEN.split(other.lower())
     if len(words) != len(others):
         return "".join(words) == "".join(others)
+    if sorted(words) == sorted(others):
+        return True
     pairs_of_words = zip(words, others, strict=True)
     return all(SequenceMatcher(None, *each).ratio() >= _CLOSE for each in pairs_of_words)
 
@@ -218,9 +264,38 @@ class _Files:
             for one in items(each.value) or [each.value]
         ]
 
+    def chosen(self, clusters: Any) -> list[dict[str, str]]:
+        """Parameters of the clusters that a generator chooses by labels, whose Secrets are here.
+
+        https://argo-cd.readthedocs.io/en/stable/operator-manual/applicationset/Generators-Cluster/
+        """
+        labels = at(clusters, "selector", "matchLabels")
+        if not pairs(labels) or has_unknown(clusters) or at(clusters, "values"):
+            return []
+        others = [key for key, _ in pairs(at(clusters, "selector")) if key != "matchLabels"]
+        wanted = {f"{_LABELS}{key}": str(value) for key, value in pairs(labels)}
+        every = () if others else self._clusters
+        return [each for each in every if wanted.items() <= each.items()]
+
+    @cached_property
+    def _clusters(self) -> list[dict[str, str]]:
+        """Parameters of all clusters that Secrets tell Argo CD of."""
+        return [
+            {
+                **dict(flat(at(document.value, "metadata", "labels"), _LABELS)),
+                **dict(flat(at(document.value, "stringData"))),
+            }
+            for name, text in self.texts.items()
+            if tells_of_cluster(text)
+            for document in read_texts(text, name).documents
+            if at(document.value, "kind") == "Secret"
+        ]
+
 
 def _named(files: _Files) -> Iterator[_Named]:
-    for name, text in files.texts.items():
+    # Most texts name none, which is told in a tenth of the time.
+    texts = {name: text for name, text in files.texts.items() if "ApplicationSet" in text}
+    for name, text in texts.items():
         if _SET.search(text):
             for document in read_texts(text, name).documents:
                 if is_set(document.value):
@@ -231,15 +306,17 @@ def _of_set(document: Document, files: _Files) -> Iterator[_Named]:
     made = [
         each
         for generator in items(at(document.value, "spec", "generators"))
-        for each in parameters(generator, files.said)
+        for each in parameters(generator, files.said, files.chosen)
     ]
     where = [document.raw((*TEMPLATE, "destination", key)) for key in ("name", "server")]
-    for place, source in sources_of(at(document.value, *TEMPLATE)):
+    patched = at(document.value, "spec", "templatePatch")
+    for order, (place, source) in enumerate(sources_of(at(document.value, *TEMPLATE))):
         helm: FieldPath = (*TEMPLATE, *place, "helm")
+        further = any(at(source, "helm", key) for key in _FURTHER)
         for index, _ in enumerate(items(at(source, "helm", "valueFiles"))):
             pattern = document.raw((*helm, "valueFiles", index)) or ""
             is_from_top = _TOP.match(pattern) is not None
-            for values in made or [{}]:
+            for number, values in enumerate(made or [{}]):
                 path = _known(pattern, values) if is_from_top else ""
                 yield _Named(
                     document,
@@ -250,6 +327,8 @@ def _of_set(document: Document, files: _Files) -> Iterator[_Named]:
                     chart_named(_known(document.raw((*TEMPLATE, *place, "chart")), values))
                     is not None,
                     at(source, "helm", "ignoreMissingValueFiles") is True,
+                    not further and not patched,
+                    (order, number),
                 )
 
 

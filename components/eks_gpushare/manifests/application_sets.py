@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     # What the files that a pattern means say, each as the parameters of an application.
     Read = Callable[[str], Iterable[dict[str, str]]]
+    # The clusters that a generator's `clusters` chooses, likewise.
+    Chosen = Callable[[Any], Iterable[dict[str, str]]]
 
 _ARGO: Final = "argoproj.io/"
 _PARAMETER: Final = re.compile(r"\{\{-?\s*\.?([A-Za-z][A-Za-z0-9_.-]*)\s*-?\}\}")
@@ -84,21 +86,27 @@ def _made(document: Document, path: FieldPath, values: Mapping[str, str]) -> Any
     return value if text is None or "{{" in text else text
 
 
-def parameters(generator: Any, read: Read | None = None) -> list[dict[str, str]]:
+def parameters(
+    generator: Any, read: Read | None = None, chosen: Chosen | None = None
+) -> list[dict[str, str]]:
     """Values by the names that the template calls them by, for each application.
 
     Args:
         generator: What a set makes applications by.
         read: What files of a pattern say. Default: nothing, as where these are not known.
+        chosen: The clusters that a generator chooses. Default: none, likewise.
     """
     if inner := items(at(generator, "matrix", "generators")):
-        several = [parameters(each, read) for each in inner]
+        several = [parameters(each, read, chosen) for each in inner]
         if any(not each or len(each) > MOST for each in several):
             return []
         joined = (_merged(each) for each in product(*several))
         return [each for each, _ in zip(joined, range(MOST), strict=False)]
     if elements := items(at(generator, "list", "elements")):
         return [dict(flat(each)) for each in elements]
+    if chosen is not None and (clusters := at(generator, "clusters")) is not None:
+        # What stands beside them chooses among those that they choose.
+        return [] if at(generator, "selector") else list(chosen(clusters))
     named = [at(each, "path") for each in items(at(generator, "git", "files"))]
     if read is not None and named:
         return [said for each in named if isinstance(each, str) for said in read(each)]

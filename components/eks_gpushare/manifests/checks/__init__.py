@@ -39,6 +39,7 @@ from eks_gpushare.manifests.checks.nodes import (
     cut_short,
     discovered_groups,
     fargate,
+    feature_rules,
     gke_shares,
     group_labels,
     groups_of_eks,
@@ -149,6 +150,6 @@ CHECKS: tuple[Edge, ...] = edges_in(
         thin_shares,
     ),
     *(apart, autoscaler_words, cut_short, groups_of_eks, interfaces, served_claims, toolkit),
-    *(limits_of_pools, volume_speeds),
+    *(feature_rules, limits_of_pools, volume_speeds),
 )
 """Every check."""

@@ -7,6 +7,7 @@ import binascii
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.items import (
+    FEATURE_RULE,
     INFERENCE_SERVICE,
     POD_CHANGE,
     PROMISED,
@@ -56,7 +57,7 @@ _POINTERS = frozenset(
         *("PersistentVolume", "PersistentVolumeClaim", "StorageClass"),
         *("Prometheus", "PrometheusRule", "ServiceMonitor", "PodMonitor", "NVIDIADriver"),
         *("NetworkPolicy", "CiliumNetworkPolicy", "CiliumClusterwideNetworkPolicy"),
-        SERVICE_ACCOUNT,
+        *(SERVICE_ACCOUNT, FEATURE_RULE),
     )
 )
 _WITHOUT_SPEC = frozenset(
@@ -253,7 +254,7 @@ def _is_of_pods(value: Mapping[str, Any]) -> bool:
         *("", "autoscaling", "keda.sh", "policy", "autoscaling.aibrix.ai"),
         *("kueue.x-k8s.io", "config.kueue.x-k8s.io", "node.k8s.io", "scheduling.k8s.io"),
         *("storage.k8s.io", "monitoring.coreos.com", "nvidia.com"),
-        *("networking.k8s.io", "cilium.io"),
+        *("networking.k8s.io", "cilium.io", "nfd.k8s-sigs.io", "nfd.openshift.io"),
     }
 
 

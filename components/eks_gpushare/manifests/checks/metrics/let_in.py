@@ -19,7 +19,7 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, every, has_unknown, items, pairs, some, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.charts import PROMETHEUS
-from eks_gpushare.manifests.checks.metrics.scraped import ends_of, scraped
+from eks_gpushare.manifests.checks.metrics.scraped import ends_of, scraped, selects_pods
 from eks_gpushare.manifests.rules.exporters import UNSCRAPED
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _is_for(policy: Pointer, workload: Workload) -> bool | None:
     """Whether a policy says who may reach a workload's pods."""
     kinds = at(policy.spec, "policyTypes")
     of_ingress = None if has_unknown(kinds) else kinds is None or "Ingress" in items(kinds)
-    return every((of_ingress, selects(at(policy.spec, "podSelector"), workload.labels)))
+    return every((of_ingress, selects_pods(at(policy.spec, "podSelector"), workload)))
 
 
 def _ports(monitor: Pointer, found: Sequence[Any], workload: Workload) -> set[Any]:

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 MONITORS: Final = {"ServiceMonitor": "serviceMonitorSelector", "PodMonitor": "podMonitorSelector"}
 """Kinds of monitors, and by what of its spec a server takes them."""
 OF_GPUS: Final = re.compile(r"dcgm|nvidia|gpu|vllm|sglang|tritonserver|triton-")
+_GROUPS: Final = "LeaderWorkerSet"
+_OF_CONTROLLER: Final = "leaderworkerset.sigs.k8s.io/"
+_OF_GROUP: Final = f"{_OF_CONTROLLER}name"
+"""The label that its pods get: https://lws.sigs.k8s.io/docs/reference/labels-annotations-and-environment-variables/."""
 _INJECTED: Final = re.compile(r"envoy|istio|linkerd")
 _AS_WRITTEN: Final = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "Pod")
 """Kinds of whose pods no controller of somebody else adds ports."""
@@ -81,8 +85,19 @@ def _is_behind(workload: Workload, service: Pointer) -> bool:
     return (
         bool(pairs(selector))
         and may_be_same(workload.namespace, service.namespace)
-        and selects({"matchLabels": selector}, workload.labels) is True
+        and selects_pods({"matchLabels": selector}, workload) is True
     )
+
+
+def selects_pods(selector: Any, workload: Workload) -> bool | None:
+    """Whether a selector takes a workload's pods, by labels that its controller gives them too."""
+    labels = workload.labels
+    if workload.kind == _GROUPS and labels is not UNKNOWN:
+        asked = pairs(at(selector, "matchLabels"))
+        # All others, but for the name, tell of the pods of a group which one it is.
+        which = {key: text(value) for key, value in asked if key.startswith(_OF_CONTROLLER)}
+        labels = {**labels, **which, _OF_GROUP: workload.name}
+    return selects(selector, labels)
 
 
 def _selected(monitor: Pointer, every: Sequence[tuple[Any, Any]]) -> list[Any]:

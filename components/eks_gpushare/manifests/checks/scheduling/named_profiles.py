@@ -31,7 +31,7 @@ from eks_gpushare.sharing.labels import CONFIG_LABEL, PRODUCT_LABEL
 from eks_gpushare.sharing.resources import GPU
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.inventory import Inventory
@@ -62,11 +62,13 @@ def named_profiles(inventory: Inventory) -> Iterator[Judgement]:
             continue  # of nodes that are declared it is told by what they have
         given = _given(inventory, cluster)
         products = {each.product for each in found}
+        models = {_model_of(each) for each in products if not each.endswith(SHARED)} - {""}
         for each in found:
             if each.product.endswith(SHARED) or f"{each.product}{SHARED}" in products:
                 continue
-            key = _shared_by(configs, given, each.product)
-            if key:
+            model = _model_of(each.product)
+            with_default = _with_default(given, configs, model, models - {model})
+            if model and (key := _shared_by(configs, with_default, model)):
                 yield _problem(each, key, configs)
 
 
@@ -101,14 +103,37 @@ def _given(inventory: Inventory, cluster: str) -> frozenset[str]:
     return frozenset() if shown or UNKNOWN in keys else frozenset(str(text(key)) for key in keys)
 
 
-def _shared_by(configs: Configs, given: frozenset[str], product: str) -> str:
-    """A key by which GPUs of a product are shared under their own name; empty if some are not."""
-    models = [word for word in _WORDS.findall(product.lower()) if _MODEL.fullmatch(word)]
+def _with_default(
+    given: frozenset[str], configs: Configs, model: str, others: Collection[str]
+) -> frozenset[str]:
+    """With the key of nodes without a label, where those with one are not of the model.
+
+    By their key they are of another, or where it names none, something selects such GPUs.
+    """
     documents: Any = configs.documents
-    keys = [key for key in documents if len(models) == 1 and models[0] in _words(key)]
-    if not keys or not all(_shares(documents[key]) for key in keys):
+    keys = [_models(key) for key in given if key in documents]
+    are_others = all(model not in each and (each or others) for each in keys)
+    is_told = isinstance(configs.default, str) and keys and are_others
+    return given | {str(configs.default)} if is_told else given
+
+
+def _shared_by(configs: Configs, given: frozenset[str], model: str) -> str:
+    """A key by which GPUs of a model are shared under their own name; empty if some are not."""
+    documents: Any = configs.documents
+    keys = [key for key in documents if model in _words(key)]
+    if not all(_shares(documents[key]) for key in keys):
         return ""
     return next((key for key in keys if key in given), "")
+
+
+def _model_of(product: str) -> str:
+    """The one word of a product that is a model; empty where there is none, or several."""
+    found = _models(product)
+    return found[0] if len(found) == 1 else ""
+
+
+def _models(name: str) -> list[str]:
+    return [word for word in _words(name) if _MODEL.fullmatch(word)]
 
 
 def _words(key: str) -> list[str]:
