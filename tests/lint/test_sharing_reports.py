@@ -272,6 +272,49 @@ def test_a_disk_is_made_where_its_pod_can_be(texts: tuple[str, ...], wrong: bool
     assert ("GPU1388" in codes(*given)) is wrong
 
 
+PLACED = """\
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: kept}
+spec:
+  csi: {driver: ebs.csi.aws.com, volumeHandle: vol-1}
+  nodeAffinity: {required: {nodeSelectorTerms: [TERMS]}}
+"""
+IN_ZONE = "{matchExpressions: [{key: KEY, operator: In, values: [ZONE]}]}"
+OF_KUBERNETES = IN_ZONE.replace("KEY", "topology.kubernetes.io/zone")
+OF_EBS = IN_ZONE.replace("KEY", "topology.ebs.csi.aws.com/zone")
+ONTO = CLAIM.replace("storageClassName: disks", 'storageClassName: "", volumeName: kept')
+
+
+@pytest.mark.parametrize(
+    ("nodes", "terms", "claim", "wrong"),
+    [
+        (ONE_ZONE, OF_KUBERNETES.replace("ZONE", "eu-west-1c"), ONTO, True),
+        (ONE_ZONE, OF_EBS.replace("ZONE", "eu-west-1c"), ONTO, True),
+        (
+            pool("[eu-west-1b]", "topology.kubernetes.io/zone"),
+            OF_EBS.replace("ZONE", "eu-west-1c"),
+            ONTO,
+            True,
+        ),
+        (ONE_ZONE, OF_EBS.replace("ZONE", "eu-west-1b"), ONTO, False),
+        (ONE_ZONE, OF_EBS.replace("ZONE", "eu-west-1c, eu-west-1b"), ONTO, False),
+        (ONE_ZONE, OF_EBS.replace("ZONE", "$ZONE"), ONTO, False),
+        (ONE_ZONE, OF_EBS.replace("ZONE", "c").replace("In,", "NotIn,"), ONTO, False),
+        (ONE_ZONE, OF_EBS.replace("ZONE", "c") + ", {matchExpressions: []}", ONTO, False),
+        (ONE_ZONE, "", ONTO, False),
+        (ONE_ZONE, OF_EBS.replace("ZONE", "eu-west-1c"), CLAIM, False),
+        (group(), OF_EBS.replace("ZONE", "eu-west-1c"), ONTO, False),
+    ],
+)
+def test_a_volume_that_is_named_is_where_its_pods_can_be(
+    nodes: str, terms: str, claim: str, wrong: bool
+) -> None:
+    volume = PLACED.replace("TERMS", terms)
+
+    assert ("GPU1388" in codes(nodes, volume, claim, pod(more=VOLUME))) is wrong
+
+
 def test_a_cluster_of_one_zone_has_its_disks_there() -> None:
     other = "- {name: b, instanceType: m5.large, availabilityZones: [ZONE]}\n"
     early = EBS.replace("MORE", "")
@@ -523,6 +566,49 @@ def test_files_of_values_are_there(form: str, names: str, more: str, wrong: int)
     assert len(missing) == wrong
     assert all(each.fix == "Did you mean values/prod.yaml?" for each in missing)
     files["other/charts/gpu-operator/Chart.yaml"] = CHART
+    assert "GPU1379" not in said(files)
+
+
+MAP_OF_VALUES = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: shared, namespace: gpu}
+data: {values.yaml: "gfd: {enabled: true}", more.yaml: "{}"}
+"""
+FROM_MAP = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: plugin, namespace: gpu}
+spec:
+  chart: {spec: {chart: nvidia-device-plugin}}
+  valuesFrom: [{kind: ConfigMap, name: sharedMORE}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "of_map", "wrong"),
+    [
+        (", valuesKey: moer.yaml", MAP_OF_VALUES, "spec.valuesFrom[0].valuesKey"),
+        ("", MAP_OF_VALUES.replace("values.yaml", "value.yaml"), "spec.valuesFrom[0]"),
+        ("", MAP_OF_VALUES, ""),
+        (", valuesKey: more.yaml", MAP_OF_VALUES, ""),
+        (", valuesKey: moer.yaml, optional: true", MAP_OF_VALUES, ""),
+        (", valuesKey: $KEY", MAP_OF_VALUES, ""),
+        (", valuesKey: moer.yaml", MAP_OF_VALUES.replace("space: gpu", "space: b"), ""),
+        (", valuesKey: moer.yaml", MAP_OF_VALUES.replace("space: gpu", "space: $A"), ""),
+        (", valuesKey: moer.yaml", MAP_OF_VALUES.replace("name: shared", "name: $A"), ""),
+        (", valuesKey: moer.yaml", f"{MAP_OF_VALUES}---\n{MAP_OF_VALUES}", ""),
+        (", valuesKey: moer.yaml", MAP_OF_VALUES.replace("data: {", "data: {$A: a, "), ""),
+    ],
+)
+def test_a_release_takes_values_of_a_key_that_the_config_map_has(
+    more: str, of_map: str, wrong: str
+) -> None:
+    files = {"a/plugin.yaml": FROM_MAP.replace("MORE", more), "a/map.yaml": of_map}
+    missing = [each for each in found(files.items()) if each.code == "GPU1379"]
+
+    assert [each.path for each in missing] == ([wrong] if wrong else [])
+    files["b/map.yaml"] = files.pop("a/map.yaml")
     assert "GPU1379" not in said(files)
 
 

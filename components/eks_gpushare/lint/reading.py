@@ -45,7 +45,7 @@ from eks_gpushare.lint.unread import (
     told,
     unreadable,
 )
-from eks_gpushare.lint.value_files import missing_values
+from eks_gpushare.lint.value_files import missing_keys, missing_values
 from eks_gpushare.lint.variants import is_loose, values_to_come
 from eks_gpushare.lint.written import written_in
 from eks_gpushare.manifests.checks.charts.chart_values import values_of_files
@@ -343,6 +343,7 @@ class Reading:
         items = without_what_controllers_made([i for i in self.items if not self.is_part(i)])
         found = [*self.judgements, *values_of_files(parts)]
         found += missing_values(self.items, map(posixpath.normpath, self.files))
+        found += missing_keys(self.items)
         texts = {file.name: file.text for file in self.files.values()}
         others = self.everywhere or self.naming()
         said = (items, self.classes, texts, edges, others.changes)

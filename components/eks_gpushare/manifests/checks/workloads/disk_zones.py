@@ -1,7 +1,9 @@
-"""Disks that are made before it is known where their pods with GPUs can be.
+"""Disks whose zone is chosen without a look at where their pods with GPUs can be.
 
-Source: "Volume Binding Mode" of https://kubernetes.io/docs/concepts/storage/storage-classes/: by
-Immediate, the default, a disk is made in any zone, and stays there; November 2026.
+Sources: "Volume Binding Mode" of https://kubernetes.io/docs/concepts/storage/storage-classes/: by
+Immediate, the default, a disk is made in any zone, and stays there. One that was made by hand says
+its own: "Node Affinity" of https://kubernetes.io/docs/concepts/storage/persistent-volumes/;
+November 2026.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
 
 _ZONES: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+_OF_VOLUMES: Final = (*_ZONES, "topology.ebs.csi.aws.com/zone")
 _REQUIREMENTS: Final = ("spec", "template", "spec", "requirements")
 _LATE: Final = "WaitForFirstConsumer"
 
@@ -49,6 +52,38 @@ def zones(inventory: Inventory) -> Iterator[Judgement]:
                     if _is_of(storage, named) and id(storage) not in said:
                         said.add(id(storage))
                         yield _problem(storage, workload, zones)
+
+
+@edge(ONE_NODE)
+def zones_of_volumes(inventory: Inventory) -> Iterator[Judgement]:
+    """Of pods whose claim names a volume, and whose nodes are all in zones that it is not in."""
+    for cluster in inventory.clusters():
+        pointers = inventory.of(Pointer, cluster)
+        there = [each for each in pointers if each.kind == "PersistentVolume"]
+        ground, said = grounds(inventory, cluster), set[int]()
+        for workload, requests in gpu_workloads(inventory, cluster) if there else ():
+            here = [offer.kind.nodes for offer in ground.places(workload, requests).offers]
+            zones = _together(here)
+            names = [at(claim, "volumeName") for claim in _claims(workload, pointers)]
+            for volume in there if zones else ():
+                own = _zones_of_volume(volume)
+                meant = volume.name in names and id(volume) not in said
+                if meant and own and own.isdisjoint(zones):
+                    said.add(id(volume))
+                    yield _apart(volume, workload, own, zones)
+
+
+def _zones_of_volume(volume: Pointer) -> frozenset[str]:
+    """Those in which a volume can be reached; none where some of them are not known."""
+    terms = items(at(volume.spec, "nodeAffinity", "required", "nodeSelectorTerms"))
+    found = [
+        frozenset(map(str, items(at(each, "values"))))
+        for term in terms
+        for each in items(at(term, "matchExpressions"))
+        if at(each, "key") in _OF_VOLUMES and at(each, "operator") == "In"
+    ]
+    is_known = len(found) == len(terms) and all(found) and not has_unknown(terms)
+    return frozenset[str]().union(*found) if is_known else frozenset()
 
 
 def _is_early(storage: Pointer) -> bool:
@@ -102,5 +137,20 @@ def _problem(storage: Pointer, workload: Workload, zones: frozenset[str]) -> Pro
         f"{at_start(storage.source.name)} makes a disk at once, in any zone, and "
         f"{workload.source.name} can only be in {', '.join(sorted(zones))}.",
         f"Write volumeBindingMode: {_LATE}.",
+        "warning",
+    )
+
+
+def _apart(
+    volume: Pointer, workload: Workload, own: frozenset[str], zones: frozenset[str]
+) -> Problem:
+    return Problem(
+        ONE_NODE,
+        volume.source,
+        ("spec", "nodeAffinity"),
+        f"{at_start(volume.source.name)} is in {', '.join(sorted(own))}, and "
+        f"{workload.source.name}, whose claim names it, can only be in "
+        f"{', '.join(sorted(zones))}.",
+        "Take a volume in one of these zones, or let the nodes be in that of the volume.",
         "warning",
     )
