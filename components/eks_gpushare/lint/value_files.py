@@ -139,5 +139,5 @@ def _keys(maps: Iterable[ConfigMap], name: Any, space: Any, folder: str) -> tupl
     if one is None or (one.name, one.namespace) != (name, space) or one.data is UNKNOWN:
         return ()
     is_there = posixpath.dirname(one.source.file) == folder
-    is_whole = all(isinstance(key, str) and _KEY.fullmatch(key) for key in one.data)
+    is_whole = all(map(_KEY.fullmatch, one.data))
     return tuple(one.data) if is_there and is_whole else ()
