@@ -76,6 +76,43 @@ def test_what_may_not_be_done_so_says_nothing_of_the_rest(before: str, after: st
     assert "GPU1122" not in codes(text)
 
 
+OF_FILES = """\
+- kubernetes.core.helm:
+    name: plugin
+    chart_ref: nvdp/nvidia-device-plugin
+    release_namespace: gpu
+    values_files: ["{{ role_path }}/files/nvidia-device-plugin.yaml"]
+"""
+IN_OTHER = (
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: sharing, namespace: SPACE}\ndata: {a: b}"
+)
+
+
+@pytest.mark.parametrize(
+    ("condition", "space", "wrong"),
+    [
+        ("", "kube-system", True),
+        ("  when: gpus | bool\n", "kube-system", True),
+        ("  when: gpus | bool\n", "gpu", False),
+        ("  when: gpus | bool\n  loop: [a, b]\n", "kube-system", False),
+        ("    values: {gfd: {enabled: true}}\n  when: gpus | bool\n", "kube-system", False),
+    ],
+)
+def test_files_of_values_go_where_a_chart_goes_if_it_does(
+    condition: str, space: str, *, wrong: bool
+) -> None:
+    files = {
+        "roles/gpu/tasks/main.yml": OF_FILES + condition,
+        "roles/gpu/files/nvidia-device-plugin.yaml": "config: {name: sharing, default: a}\n",
+        "roles/gpu/files/map.yaml": IN_OTHER.replace("SPACE", space),
+        "apps/pod.yaml": POD,
+    }
+    reports = lint_files([GivenFile(name, text) for name, text in files.items()])
+    told = [each.code for report in reports for each in report.findings if each.severity != "info"]
+
+    assert ("GPU1120" in told) is wrong
+
+
 def test_its_own_values_go_over_those_of_files() -> None:
     files = TASKS.replace("    chart_version", "    values_files: [own.yaml]\n    chart_version")
 
