@@ -555,6 +555,14 @@ def template(
 NO_POOL = {"pool": "cpu"}
 
 
+def test_the_pool_with_labels_of_ones_own_is_the_one_that_was_meant() -> None:
+    pools = (nodes(labels={**PRESENT, "pool": each}, name=each) for each in "ab")
+    wanted = {"pool": "b", "kubernetes.io/arch": "arm64"}
+    (given,) = problems(*pools, sliced(), pods({GPU: 1}, nodeSelector=wanted))
+
+    assert "wants the label kubernetes.io/arch=arm64, and the node group b is" in given.message
+
+
 @pytest.mark.parametrize(
     ("items", "found"),
     [
