@@ -12,6 +12,7 @@ from eks_gpushare.inventory.matching import selects
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import requests_of
 from eks_gpushare.inventory.scheduling import said
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
@@ -76,6 +77,8 @@ def pointers(inventory: Inventory) -> Iterator[Judgement]:
             may_be_more = not inventory.complete or of_charts
             if pointer.kind in SCALERS:
                 yield from _target(pointer, workloads, may_be_more=may_be_more)
+                if not of_charts and not inventory.complete:
+                    yield from _by_own_name(pointer, workloads)
                 yield from _triggers(pointer)
             else:
                 yield from _pods(pointer, workloads, may_be_more=may_be_more)
@@ -136,6 +139,42 @@ def _target(pointer: Pointer, workloads: _Workloads, *, may_be_more: bool) -> It
         "Name the workload by its kind and name, and stand in its namespace.",
         _severity(near, kind) if may_be_more else None,
     )
+
+
+def _by_own_name(pointer: Pointer, workloads: _Workloads) -> Iterator[Problem]:
+    """A scaler that is called as the workload with GPUs beside it, and names another like it.
+
+    That other may be in further files; of both there, one would be called after its own.
+    """
+    target = at(pointer.spec, "scaleTargetRef")
+    kind, name = text(at(target, "kind")) or "Deployment", at(target, "name")
+    if not isinstance(name, str) or any(workloads.called.may_have(name)):
+        return
+    for workload in workloads.placed.may_have(together(pointer.namespace, pointer.name)):
+        own = str(workload.name)
+        known = UNKNOWN not in (
+            kind,
+            workload.name,
+            workload.namespace,
+            pointer.name,
+            pointer.namespace,
+        )
+        is_near = name.startswith(f"{own}-") or own.startswith(f"{name}-")
+        is_meant = known and is_near and _folder(workload) == _folder(pointer)
+        if is_meant and workload.kind == kind and any(requests_of(workload)):
+            yield Problem(
+                NO_TARGET,
+                pointer.source,
+                ("spec", "scaleTargetRef", "name"),
+                f"{at_start(pointer.source.name)} scales the {kind} {name}, which is not here, and "
+                f"{workload.source.name} is called as it is.",
+                f"Name {own}, if that was meant.",
+                "warning",
+            )
+
+
+def _folder(item: Workload | Pointer) -> str:
+    return item.source.file.rpartition("/")[0]
 
 
 def _severity(near: Sequence[Workload], kind: Any) -> Severity:
