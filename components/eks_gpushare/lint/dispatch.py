@@ -14,6 +14,7 @@ from eks_gpushare.lint.application_values import (
     with_values_beneath,
 )
 from eks_gpushare.lint.beside import beside, named_values
+from eks_gpushare.lint.flux_variables import FluxVariables
 from eks_gpushare.lint.given_variables import judge_given
 from eks_gpushare.lint.named_folders import of_files
 from eks_gpushare.lint.playbooks import Playbooks
@@ -80,6 +81,7 @@ def read_files(
         folders=folders,
         spaces=spaces,
         playbooks=Playbooks(files),
+        flux=FluxVariables(files),
     )
     kustomizations.build_in(each for named in folders.values() for each in named)
     for given in files:

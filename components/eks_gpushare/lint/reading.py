@@ -16,6 +16,7 @@ from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.builds import in_all_builds
 from eks_gpushare.lint.dumps import without_what_controllers_made
 from eks_gpushare.lint.file_in_reading import FileInReading, edits_of, kind_of
+from eks_gpushare.lint.flux_variables import FluxVariables
 from eks_gpushare.lint.judging import Scoped
 from eks_gpushare.lint.layouts import laid_out
 from eks_gpushare.lint.left_out import left_out
@@ -104,6 +105,7 @@ class Reading:
     spaces: Spaces = field(default_factory=lambda: Spaces({}, ()))
     """The namespaces that these give to objects."""
     playbooks: Playbooks = field(default_factory=Playbooks)
+    flux: FluxVariables = field(default_factory=FluxVariables)
     documents: int = 0
     read: int = 0
     """Keys and values of the files together."""
@@ -202,7 +204,7 @@ class Reading:
         built = [
             self.spaces.given(self.playbooks.given(built))
             for document in texts.documents
-            for built in self.kustomizations.built(document)
+            for built in self.kustomizations.built(self.flux.given(document))
         ]
         known = [self._document(file, document, 0) for document in built]
         if not any(known) and file.in_folder:  # such as values of a chart of others
