@@ -272,6 +272,48 @@ def test_a_disk_is_made_where_its_pod_can_be(texts: tuple[str, ...], wrong: bool
     assert ("GPU1388" in codes(*given)) is wrong
 
 
+KEPT = """\
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: kept}
+spec: {storageClassName: by-hand, csi: {driver: fsx.csi.aws.com, volumeHandle: fs-1}}
+"""
+OF_CLASS = CLAIM.replace("storageClassName: disks", "storageClassName: by-hand, volumeName: kept")
+
+
+@pytest.mark.parametrize(
+    ("volume", "claim", "wrong"),
+    [
+        (KEPT, OF_CLASS.replace("by-hand", "by-hands"), True),
+        (KEPT, OF_CLASS.replace("by-hand", '""'), True),
+        (KEPT.replace("storageClassName: by-hand, ", ""), OF_CLASS, True),
+        (KEPT, OF_CLASS, False),
+        (KEPT.replace("by-hand", '""'), OF_CLASS.replace("by-hand", '""'), False),
+        (KEPT.replace("storageClassName: by-hand, ", ""), OF_CLASS.replace("by-hand", '""'), False),
+        (KEPT, OF_CLASS.replace("storageClassName: by-hand, ", ""), False),
+        (KEPT, OF_CLASS.replace("by-hand", "$CLASS"), False),
+        (KEPT.replace("by-hand", "$CLASS"), OF_CLASS, False),
+        (KEPT, OF_CLASS.replace("by-hand", "b").replace(": kept", ": other"), False),
+        (KEPT, OF_CLASS.replace("by-hand", "b").replace(": kept", ': ""'), False),
+        (KEPT.replace("name: kept", "name: $A"), OF_CLASS.replace("by-hand", "b"), False),
+        (f"{KEPT}---\n{KEPT}", OF_CLASS.replace("by-hand", "b"), False),
+        (
+            KEPT.replace(
+                "{name: kept}",
+                "{name: kept, annotations: {volume.beta.kubernetes.io/storage-class: b}}",
+            ),
+            OF_CLASS.replace("by-hand", "b"),
+            False,
+        ),
+    ],
+)
+def test_a_claim_is_of_the_class_of_the_volume_that_it_names(
+    volume: str, claim: str, wrong: bool
+) -> None:
+    assert ("GPU1388" in codes(volume, claim, pod(more=VOLUME))) is wrong
+    assert "GPU1388" not in codes(volume, claim.replace("name: data", "name: b"), pod(more=VOLUME))
+
+
 PLACED = """\
 apiVersion: v1
 kind: PersistentVolume
