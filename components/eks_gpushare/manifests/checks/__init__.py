@@ -28,6 +28,7 @@ from eks_gpushare.manifests.checks.metrics import (
     scaling,
     scraped,
     scraping,
+    servers,
 )
 from eks_gpushare.manifests.checks.nodes import (
     aks_drivers,
@@ -133,7 +134,7 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(mpi_slots, notebooks, number_formats, probes, processes, ray, reserved_memory, runtimes),
     *(model_names, plugin_words, pods_together, triton_models, variables, written_folders),
     *(admission, admitted, default_queue, gangs, hami, other_schedulers, queues, volcano),
-    *(adapter, counters, exporters, let_in, of_mig, scaling, scraped, scraping),
+    *(adapter, counters, exporters, let_in, of_mig, scaling, scraped, scraping, servers),
     *(
         aks_drivers,
         auto_mode,

@@ -197,16 +197,19 @@ def _servers(inventory: Inventory, cluster: str, kind: str) -> Iterator[tuple[It
         by_name = at(release.values, *_SPEC, f"{key}NilUsesHelmValues") in (None, True)
         if selector:
             yield release, UNKNOWN if has_unknown(selector) else selector
-        elif by_name and (name := _installed_as(release)):
+        elif by_name and (name := installed_as(release)):
             yield release, {"matchLabels": {"release": name}}
         else:
             yield release, {}
 
 
-def _installed_as(release: Release) -> str:
+def installed_as(release: Release) -> str:
     """The name by which Helm has a release; empty where it is not known.
 
     Flux puts the namespace that it goes to before it: `GetReleaseName` of HelmRelease's API.
+
+    Args:
+        release: The release.
     """
     value, name = value_of(release), release.name
     if not isinstance(name, str):
