@@ -50,6 +50,7 @@ from eks_gpushare.manifests.checks.nodes import (
     limits_of_pools,
     max_pods,
     moved_pods,
+    named_classes,
     old_images,
     overlay_gate,
     reservations,
@@ -149,6 +150,7 @@ CHECKS: tuple[Edge, ...] = edges_in(
     *(
         max_pods,
         moved_pods,
+        named_classes,
         old_images,
         overlay_gate,
         reservations,
