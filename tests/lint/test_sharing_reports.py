@@ -278,6 +278,7 @@ kind: PersistentVolume
 metadata: {name: kept}
 spec: {storageClassName: by-hand, csi: {driver: fsx.csi.aws.com, volumeHandle: fs-1}}
 """
+OF_CLAIM = "claimRef: {name: data, namespace: default}"
 OF_CLASS = CLAIM.replace("storageClassName: disks", "storageClassName: by-hand, volumeName: kept")
 
 
@@ -297,6 +298,8 @@ OF_CLASS = CLAIM.replace("storageClassName: disks", "storageClassName: by-hand, 
         (KEPT, OF_CLASS.replace("by-hand", "b").replace(": kept", ': ""'), False),
         (KEPT.replace("name: kept", "name: $A"), OF_CLASS.replace("by-hand", "b"), False),
         (f"{KEPT}---\n{KEPT}", OF_CLASS.replace("by-hand", "b"), False),
+        # One that names its claim is bound to it whatever their classes are.
+        (KEPT.replace("spec: {", f"spec: {{{OF_CLAIM}, "), OF_CLASS.replace("hand", "b"), False),
         (
             KEPT.replace(
                 "{name: kept}",
@@ -325,6 +328,8 @@ spec:
 IN_ZONE = "{matchExpressions: [{key: KEY, operator: In, values: [ZONE]}]}"
 OF_KUBERNETES = IN_ZONE.replace("KEY", "topology.kubernetes.io/zone")
 OF_EBS = IN_ZONE.replace("KEY", "topology.ebs.csi.aws.com/zone")
+IN_C = "{key: topology.ebs.csi.aws.com/zone, operator: In, values: [eu-west-1c]}"
+TWICE = f"{{matchExpressions: [{IN_C}, {IN_C}]}}"
 ONTO = CLAIM.replace("storageClassName: disks", 'storageClassName: "", volumeName: kept')
 
 
@@ -344,6 +349,8 @@ ONTO = CLAIM.replace("storageClassName: disks", 'storageClassName: "", volumeNam
         (ONE_ZONE, OF_EBS.replace("ZONE", "$ZONE"), ONTO, False),
         (ONE_ZONE, OF_EBS.replace("ZONE", "c").replace("In,", "NotIn,"), ONTO, False),
         (ONE_ZONE, OF_EBS.replace("ZONE", "c") + ", {matchExpressions: []}", ONTO, False),
+        (ONE_ZONE, f"{TWICE}, {{matchFields: []}}", ONTO, False),
+        (ONE_ZONE, TWICE, ONTO, True),
         (ONE_ZONE, "", ONTO, False),
         (ONE_ZONE, OF_EBS.replace("ZONE", "eu-west-1c"), CLAIM, False),
         (group(), OF_EBS.replace("ZONE", "eu-west-1c"), ONTO, False),
@@ -355,6 +362,7 @@ def test_a_volume_that_is_named_is_where_its_pods_can_be(
     volume = PLACED.replace("TERMS", terms)
 
     assert ("GPU1388" in codes(nodes, volume, claim, pod(more=VOLUME))) is wrong
+    assert "GPU1388" not in codes(nodes, volume, volume, claim, pod(more=VOLUME))
 
 
 def test_a_cluster_of_one_zone_has_its_disks_there() -> None:

@@ -25,7 +25,7 @@ NO_USE_OF_IT: Final = Rule(
 ONE_NODE: Final = Rule(
     "GPU1388",
     "error",
-    "A volume that pods claim is there, and a disk where all pods that have it can be.",
+    "Pods get the volume that they claim, and a disk is where all that have it can be.",
     "An EBS volume is attached to one instance: pods on others stay in ContainerCreating with "
     "Multi-Attach error, and hold their GPUs, and for a claim that is for many none is made. It "
     "stays in one zone: where no node of its pod is there, the pod stays Pending. A claim of "

@@ -68,7 +68,7 @@ def named_classes(inventory: Inventory) -> Iterator[Judgement]:
 
 
 def _named(nodes: NodeSet) -> Any:
-    """The name of the class that something of Karpenter names; of values of a chart it is not known."""
+    """The name of the class that something names; of values of a chart it is not known."""
     value = at(value_of(nodes), *nodes.source.path)
     place = _PLACES.get(str(at(value, "kind")))
     name = UNKNOWN if place is None else at(value, *place, "name")

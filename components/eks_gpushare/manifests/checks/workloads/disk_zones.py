@@ -1,9 +1,7 @@
-"""Disks whose zone is chosen without a look at where their pods with GPUs can be.
+"""Disks that are made before it is known where their pods with GPUs can be.
 
-Sources: "Volume Binding Mode" of https://kubernetes.io/docs/concepts/storage/storage-classes/: by
-Immediate, the default, a disk is made in any zone, and stays there. One that was made by hand says
-its own: "Node Affinity" of https://kubernetes.io/docs/concepts/storage/persistent-volumes/;
-November 2026.
+Source: "Volume Binding Mode" of https://kubernetes.io/docs/concepts/storage/storage-classes/: by
+Immediate, the default, a disk is made in any zone, and stays there; November 2026.
 """
 
 from __future__ import annotations
@@ -27,8 +25,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-_ZONES: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
-_OF_VOLUMES: Final = (*_ZONES, "topology.ebs.csi.aws.com/zone")
+ZONES: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 _REQUIREMENTS: Final = ("spec", "template", "spec", "requirements")
 _LATE: Final = "WaitForFirstConsumer"
 
@@ -42,9 +39,9 @@ def zones(inventory: Inventory) -> Iterator[Judgement]:
         ground, said = grounds(inventory, cluster), set[int]()
         for workload, requests in gpu_workloads(inventory, cluster) if early else ():
             here = [offer.kind.nodes for offer in ground.places(workload, requests).offers]
-            zones = _together(here)
+            zones = zones_of(here)
             others = [each for each in inventory.of(NodeSet, cluster) if each not in here]
-            if not zones or (others and _together(others) == zones):
+            if not zones or (others and zones_of(others) == zones):
                 continue
             for claim in _claims(workload, pointers):
                 named = at(claim, "storageClassName")
@@ -52,38 +49,6 @@ def zones(inventory: Inventory) -> Iterator[Judgement]:
                     if _is_of(storage, named) and id(storage) not in said:
                         said.add(id(storage))
                         yield _problem(storage, workload, zones)
-
-
-@edge(ONE_NODE)
-def zones_of_volumes(inventory: Inventory) -> Iterator[Judgement]:
-    """Of pods whose claim names a volume, and whose nodes are all in zones that it is not in."""
-    for cluster in inventory.clusters():
-        pointers = inventory.of(Pointer, cluster)
-        there = [each for each in pointers if each.kind == "PersistentVolume"]
-        ground, said = grounds(inventory, cluster), set[int]()
-        for workload, requests in gpu_workloads(inventory, cluster) if there else ():
-            here = [offer.kind.nodes for offer in ground.places(workload, requests).offers]
-            zones = _together(here)
-            names = [at(claim, "volumeName") for claim in _claims(workload, pointers)]
-            for volume in there if zones else ():
-                own = _zones_of_volume(volume)
-                meant = volume.name in names and id(volume) not in said
-                if meant and own and own.isdisjoint(zones):
-                    said.add(id(volume))
-                    yield _apart(volume, workload, own, zones)
-
-
-def _zones_of_volume(volume: Pointer) -> frozenset[str]:
-    """Those in which a volume can be reached; none where some of them are not known."""
-    terms = items(at(volume.spec, "nodeAffinity", "required", "nodeSelectorTerms"))
-    found = [
-        frozenset(map(str, items(at(each, "values"))))
-        for term in terms
-        for each in items(at(term, "matchExpressions"))
-        if at(each, "key") in _OF_VOLUMES and at(each, "operator") == "In"
-    ]
-    is_known = len(found) == len(terms) and all(found) and not has_unknown(terms)
-    return frozenset[str]().union(*found) if is_known else frozenset()
 
 
 def _is_early(storage: Pointer) -> bool:
@@ -102,8 +67,12 @@ def _is_of(storage: Pointer, named: Any) -> bool:
     return is_same(storage.name, named) if named else named is None and is_default(storage)
 
 
-def _together(nodes: Sequence[NodeSet]) -> frozenset[str]:
-    """The zones of all; none where some are not known."""
+def zones_of(nodes: Sequence[NodeSet]) -> frozenset[str]:
+    """The zones of all; none where some are not known.
+
+    Args:
+        nodes: What makes nodes.
+    """
     found = [_zones(each) for each in nodes]
     return frozenset[str]().union(*found) if all(found) else frozenset()
 
@@ -113,7 +82,7 @@ def _zones(nodes: NodeSet) -> frozenset[str]:
     value = value_of(nodes)
     given = at(value, *nodes.source.path, "availabilityZones")
     for each in items(at(value, *_REQUIREMENTS)):
-        if at(each, "key") in _ZONES and at(each, "operator") == "In":
+        if at(each, "key") in ZONES and at(each, "operator") == "In":
             given = at(each, "values")
     return frozenset() if has_unknown(given) else frozenset(map(str, items(given)))
 
@@ -137,20 +106,5 @@ def _problem(storage: Pointer, workload: Workload, zones: frozenset[str]) -> Pro
         f"{at_start(storage.source.name)} makes a disk at once, in any zone, and "
         f"{workload.source.name} can only be in {', '.join(sorted(zones))}.",
         f"Write volumeBindingMode: {_LATE}.",
-        "warning",
-    )
-
-
-def _apart(
-    volume: Pointer, workload: Workload, own: frozenset[str], zones: frozenset[str]
-) -> Problem:
-    return Problem(
-        ONE_NODE,
-        volume.source,
-        ("spec", "nodeAffinity"),
-        f"{at_start(volume.source.name)} is in {', '.join(sorted(own))}, and "
-        f"{workload.source.name}, whose claim names it, can only be in "
-        f"{', '.join(sorted(zones))}.",
-        "Take a volume in one of these zones, or let the nodes be in that of the volume.",
         "warning",
     )
