@@ -29,6 +29,28 @@ kind: Service
 metadata: {name: old-kube-prometheus-prometheus, namespace: metrics}
 spec: {selector: {a: b}, ports: [{port: 9090}]}
 """
+SET = """\
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: watch, namespace: argocd}
+spec:
+  generators: [{list: {elements: [{cluster: a}]}}]
+  template:
+    metadata: {name: "NAME"}
+    spec:
+      destination: {namespace: metrics, server: https://kubernetes.default.svc}
+      source: {repoURL: https://a.example, chart: kube-prometheus-stack, targetRevision: 80.0.0}
+"""
+SEVERAL = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: watch, namespace: argocd}
+spec:
+  destination: {namespace: metrics, server: https://kubernetes.default.svc}
+  sources:
+  - {repoURL: https://a.example, chart: b, targetRevision: 1.0.0, helm: {releaseName: b}}
+  - {repoURL: https://a.example, chart: kube-prometheus-stack, targetRevision: 80.0.0, helm: MORE}
+"""
 OF_RELEASE = "http://watch-kube-prometheus-stac-prometheus.metrics.svc:9090"
 OF_ANOTHER = "http://old-kube-prometheus-prometheus.metrics.svc.cluster.local:9090"
 
@@ -78,3 +100,29 @@ def test_a_server_of_others() -> None:
     assert not is_told(OF_ANOTHER, server=SERVER.replace("name: watch", "name: $NAME"))
     assert not is_told(OF_ANOTHER, server=SERVER.replace("namespace: metrics", "namespace: $A"))
     assert not is_told(OF_ANOTHER, more=SERVER.replace("watch", "old").replace("VALUES", "{}"))
+
+
+@pytest.mark.parametrize(
+    ("server", "wrong"),
+    [
+        (SET.replace("NAME", "watch"), True),
+        (SET.replace("NAME", "watch-{{cluster}}"), False),
+        (SET.replace("NAME", "old"), False),
+        (SEVERAL.replace("MORE", "{}"), True),
+        (SEVERAL.replace("MORE", "{releaseName: old}"), False),
+        (SEVERAL.replace("MORE", "{releaseName: $NAME}"), False),
+        (SERVER.replace("  chart:", "  targetNamespace: metrics\n  chart:"), True),
+        (SERVER.replace("watch", "old").replace("  chart:", "  releaseName: b\n  chart:"), True),
+    ],
+)
+def test_a_release_has_the_name_that_its_installer_gives_it(server: str, *, wrong: bool) -> None:
+    address = OF_ANOTHER.replace("prometheus-prometheus", "prometheus-stack-prometheus")
+
+    assert is_told(address, server=server) is wrong
+
+
+def test_a_release_of_an_unknown_namespace_may_be_the_one_that_is_asked() -> None:
+    other = SERVER.replace("watch", "old").replace("metrics", "$SPACE").replace("VALUES", "{}")
+
+    assert is_told(OF_ANOTHER)
+    assert not is_told(OF_ANOTHER, more=other)

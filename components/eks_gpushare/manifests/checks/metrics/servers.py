@@ -8,7 +8,7 @@ prometheus-community/helm-charts (November 2026), of at most 26 characters; the 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.items import Pointer, Release
@@ -40,30 +40,27 @@ _ADDRESS: Final = re.compile(
 def servers(inventory: Inventory) -> Iterator[Judgement]:
     """Of those in a namespace into which one release of the chart goes."""
     for cluster in inventory.clusters():
-        pointers = inventory.of(Pointer, cluster)
         releases = [each for each in inventory.of(Release, cluster) if each.chart == PROMETHEUS]
+        pointers = inventory.of(Pointer, cluster) if releases else ()
         others = {each.name for each in pointers if each.kind == "Service"}
-        for pointer in pointers if releases and UNKNOWN not in others else ():
-            triggers = at(pointer.spec, "triggers") if pointer.kind == "ScaledObject" else None
-            for index, trigger in enumerate(items(triggers)):
+        scalers = [each for each in pointers if each.kind == "ScaledObject"]
+        for scaler in scalers if UNKNOWN not in others else ():
+            for index, trigger in enumerate(items(at(scaler.spec, "triggers"))):
                 found = _ADDRESS.fullmatch(str(at(trigger, "metadata", "serverAddress")))
-                near = [each for each in releases if each.namespace in (UNKNOWN, _space(found))]
-                name = _full_name(near[0]) if len(near) == 1 else UNKNOWN
-                if found is None or name is UNKNOWN or found[1] in (name, *others):
+                if found is None or found[1] in others:
                     continue
-                yield Problem(
-                    TRIGGERS,
-                    pointer.source,
-                    ("spec", "triggers", index, "metadata", "serverAddress"),
-                    f"Trigger {index} of {pointer.source.name} asks {found[1]}, and "
-                    f"{near[0].source.name}, the one in {found[2]}, calls its server {name}: KEDA "
-                    "finds no such host.",
-                    f"Write {name} in the address.",
-                )
-
-
-def _space(found: re.Match[str] | None) -> Any:
-    return found[2] if found is not None else None
+                near = [each for each in releases if each.namespace in (UNKNOWN, found[2])]
+                name = _full_name(near[0]) if len(near) == 1 else UNKNOWN
+                if name not in (UNKNOWN, found[1]):
+                    yield Problem(
+                        TRIGGERS,
+                        scaler.source,
+                        ("spec", "triggers", index, "metadata", "serverAddress"),
+                        f"Trigger {index} of {scaler.source.name} asks {found[1]}, and "
+                        f"{near[0].source.name}, the one in {found[2]}, calls its server {name}: "
+                        "KEDA finds no such host.",
+                        f"Write {name} in the address.",
+                    )
 
 
 def _full_name(release: Release) -> Maybe[str]:
