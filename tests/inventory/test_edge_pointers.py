@@ -153,6 +153,12 @@ ASKING = {"containers": [{"name": "a", "resources": {"limits": {"nvidia.com/gpu"
         ((work(spec=ASKING), work(name="model-worker"), scaler("model-worker")), []),
         ((work(spec=ASKING), work(name=UNKNOWN), scaler("model-worker")), []),
         ((work(spec=ASKING), chart("model", namespace="default"), scaler("model-worker")), []),
+        ((work(spec=ASKING), scaler("model-worker"), hpa(own="b")), []),
+        ((work(spec=ASKING), scaler("model-worker"), hpa(name=UNKNOWN, own="b")), []),
+        ((work(spec=ASKING), scaler("model-worker"), hpa(name="c", own="b")), ["warning"]),
+        ((work(spec=ASKING), work("InferenceService"), scaler("model-predictor")), []),
+        ((work(spec=ASKING), hpa(UNKNOWN, "model-worker")), []),
+        ((work(spec=ASKING, namespace=UNKNOWN), scaler("model-worker", namespace=UNKNOWN)), []),
     ],
 )
 def test_a_scaler_that_is_called_as_a_workload_may_mean_it(

@@ -730,3 +730,33 @@ spec:
 def test_a_source_of_one_chart_is_called_like_it() -> None:
     assert codes(OFF, OF_A_SOURCE) == []
     assert codes(OFF, OF_A_SOURCE.replace("node-feature", "other")) == ["GPU1101"]
+
+
+DEPLOYED = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: llm, namespace: ml}
+spec:
+  selector: {matchLabels: {app: llm}}
+  template:
+    metadata: {labels: {app: llm}}
+    spec: {containers: [{name: a, image: a:1, resources: {limits: {nvidia.com/gpu: 1}}}]}
+---
+"""
+SCALES = """\
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: llm, namespace: ml}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: llm-worker}
+  maxReplicas: 2
+"""
+
+
+def test_a_scaler_of_a_chart_or_a_guide_may_mean_what_is_not_shown() -> None:
+    shown = DEPLOYED + SCALES
+
+    assert "GPU1191" in said({"a/all.yaml": shown})
+    assert "GPU1191" not in said({"README.md": f"```yaml\n{shown}```\n"})
+    chart = {"a/Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\n"}
+    assert "GPU1191" not in said({**chart, "a/templates/all.yaml": shown})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.by_value import ByValue, together
 from eks_gpushare.inventory.items import PART_OF_POD, SCALERS, Pointer, Release, Workload
@@ -20,6 +21,7 @@ from eks_gpushare.inventory.wording import at_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from eks_gpushare.findings.finding import Severity
     from eks_gpushare.inventory.inventory import Inventory
@@ -65,7 +67,10 @@ def pointers(inventory: Inventory) -> Iterator[Judgement]:
             ]
         )
         spaces = {release.namespace for release in inventory.of(Release, cluster)}
-        for pointer in inventory.of(Pointer, cluster):
+        every = inventory.of(Pointer, cluster)
+        scalers = (each for each in every if each.kind in SCALERS)
+        scaled = {text(at(each.spec, "scaleTargetRef", "name")) for each in scalers}
+        for pointer in every:
             if pointer.kind not in _OF_PODS:
                 continue
             if pointer.spec is UNKNOWN:
@@ -77,8 +82,8 @@ def pointers(inventory: Inventory) -> Iterator[Judgement]:
             may_be_more = not inventory.complete or of_charts
             if pointer.kind in SCALERS:
                 yield from _target(pointer, workloads, may_be_more=may_be_more)
-                if not of_charts and not inventory.complete:
-                    yield from _by_own_name(pointer, workloads)
+                if not (of_charts or inventory.complete or UNKNOWN in scaled):
+                    yield from _by_own_name(pointer, workloads, scaled)
                 yield from _triggers(pointer)
             else:
                 yield from _pods(pointer, workloads, may_be_more=may_be_more)
@@ -141,36 +146,36 @@ def _target(pointer: Pointer, workloads: _Workloads, *, may_be_more: bool) -> It
     )
 
 
-def _by_own_name(pointer: Pointer, workloads: _Workloads) -> Iterator[Problem]:
+def _by_own_name(
+    pointer: Pointer, workloads: _Workloads, scaled: AbstractSet[Any]
+) -> Iterator[Problem]:
     """A scaler that is called as the workload with GPUs beside it, and names another like it.
 
-    That other may be in further files; of both there, one would be called after its own.
+    That other may be in further files; of both there, one would be called after its own. Of a chart
+    conditions may make it, and a guide shows a part.
     """
     target = at(pointer.spec, "scaleTargetRef")
-    kind, name = text(at(target, "kind")) or "Deployment", at(target, "name")
-    if not isinstance(name, str) or any(workloads.called.may_have(name)):
+    kind, name, own = text(at(target, "kind")) or "Deployment", at(target, "name"), pointer.name
+    if not (isinstance(name, str) and isinstance(own, str)) or any(workloads.called.may_have(name)):
         return
-    for workload in workloads.placed.may_have(together(pointer.namespace, pointer.name)):
-        own = str(workload.name)
-        known = UNKNOWN not in (
-            kind,
-            workload.name,
-            workload.namespace,
-            pointer.name,
-            pointer.namespace,
+    if is_guide(pointer.source.file) or "/templates/" in f"/{pointer.source.file}":
+        return
+    there = workloads.placed.may_have(together(pointer.namespace, own))
+    is_near = name.startswith(f"{own}-") or own.startswith(f"{name}-")
+    if len(there) != 1 or not is_near or own in scaled or pointer.namespace is UNKNOWN:
+        return
+    workload = there[0]
+    is_it = (workload.namespace, workload.name, workload.kind) == (pointer.namespace, own, kind)
+    if is_it and _folder(workload) == _folder(pointer) and any(requests_of(workload)):
+        yield Problem(
+            NO_TARGET,
+            pointer.source,
+            ("spec", "scaleTargetRef", "name"),
+            f"{at_start(pointer.source.name)} scales the {kind} {name}, which is not here, and not "
+            f"{workload.source.name} beside it.",
+            f"Name {own}, if that was meant.",
+            "warning",
         )
-        is_near = name.startswith(f"{own}-") or own.startswith(f"{name}-")
-        is_meant = known and is_near and _folder(workload) == _folder(pointer)
-        if is_meant and workload.kind == kind and any(requests_of(workload)):
-            yield Problem(
-                NO_TARGET,
-                pointer.source,
-                ("spec", "scaleTargetRef", "name"),
-                f"{at_start(pointer.source.name)} scales the {kind} {name}, which is not here, and "
-                f"{workload.source.name} is called as it is.",
-                f"Name {own}, if that was meant.",
-                "warning",
-            )
 
 
 def _folder(item: Workload | Pointer) -> str:
