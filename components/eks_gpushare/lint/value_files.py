@@ -17,6 +17,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from eks_gpushare.inventory.by_value import ByValue
 from eks_gpushare.inventory.items import ConfigMap, Release
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
@@ -100,40 +101,42 @@ def missing_keys(found: Iterable[Item]) -> Iterator[Problem]:
         found: Items of the files.
     """
     found = list(found)
-    maps = [each for each in found if isinstance(each, ConfigMap)]
+    maps = ByValue([each for each in found if isinstance(each, ConfigMap)], lambda e: [e.name])
     said: set[tuple[str, str, FieldPath]] = set()
-    for item in found if maps else ():
+    for item in found:
         value = value_of(item) if isinstance(item, Release) else None
         if at(value, "kind") != "HelmRelease":
             continue
+        space, folder = at(value, "metadata", "namespace"), posixpath.dirname(item.source.file)
         for index, source in enumerate(items(at(value, *_FROM))):
-            key = at(source, "valuesKey") or _BY_DEFAULT
-            where = (*_FROM, index, *(("valuesKey",) if at(source, "valuesKey") else ()))
+            written = at(source, "valuesKey")
+            where = (*_FROM, index, *(("valuesKey",) if written else ()))
             mark = item.source.file, item.source.name, where
-            optional = at(source, "optional") not in (None, False)
-            if mark in said or at(source, "kind") != "ConfigMap" or optional:
+            if mark in said or not _is_needed(source):
                 continue
-            space = at(value, "metadata", "namespace")
-            known = _keys(maps, at(source, "name"), space, posixpath.dirname(item.source.file))
+            key, name = written or _BY_DEFAULT, at(source, "name")
+            known = _keys(maps.may_have(name), name, space, folder)
             if isinstance(key, str) and known and key not in known:
                 said.add(mark)
                 yield Problem(
                     NO_VALUES,
                     replace(item.source, path=()),
                     where,
-                    f"{at_start(item.source.name)} takes values of {key} of the ConfigMap "
-                    f"{at(source, 'name')}, whose keys are {', '.join(known)}: Flux installs "
-                    "nothing.",
+                    f"{at_start(item.source.name)} takes values of {key} of the ConfigMap {name}, "
+                    f"whose keys are {', '.join(known)}: Flux installs nothing.",
                     "Name one of those, or add the key to the ConfigMap.",
                 )
 
 
-def _keys(maps: Iterable[ConfigMap], name: Any, space: Any, folder: str) -> tuple[str, ...]:
+def _is_needed(source: Any) -> bool:
+    return at(source, "kind") == "ConfigMap" and at(source, "optional") in (None, False)
+
+
+def _keys(meant: Iterable[ConfigMap], name: Any, space: Any, folder: str) -> tuple[str, ...]:
     """The keys of the one ConfigMap of a name and a namespace, if it is in a release's folder.
 
     One in another folder may be another cluster's.
     """
-    meant = [each for each in maps if each.name in (name, UNKNOWN)]
     found = [each for each in meant if each.namespace in (space, UNKNOWN)]
     one = found[0] if len(found) == 1 else None
     if one is None or (one.name, one.namespace) != (name, space) or one.data is UNKNOWN:
