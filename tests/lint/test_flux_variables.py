@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
-from linted import said
+from linted import found_in_parts, said
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 APPLIES = """\
 apiVersion: kustomize.toolkit.fluxcd.io/v1
@@ -139,3 +144,113 @@ def test_variables_reach_what_a_kustomization_builds_and_texts_of_several_lines(
     )
 
     assert TOO_MANY in said(files)
+
+
+NAMES_ALL = "resources: [pool.yaml, pod.yaml]\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "is_known"),
+    [
+        ({"gpu/kustomization.yaml": NAMES_ALL}, True),
+        # What another folder builds of it has variables of its own.
+        ({"b/kustomization.yaml": "resources: [../gpu/pool.yaml, ../gpu/pod.yaml]\n"}, False),
+        ({"gpu/kustomization.yaml": NAMES_ALL, "b/kustomization.yaml": "bases: [../gpu]\n"}, False),
+        # What the kustomization of the folder does not name is not applied with it.
+        ({"gpu/kustomization.yaml": "resources: [pod.yaml]\n"}, False),
+        ({"kustomization.yaml": "resources: [clusters/a]\n"}, True),
+    ],
+)
+def test_what_is_built_has_the_variables_of_what_applies_it(
+    more: dict[str, str], *, is_known: bool
+) -> None:
+    assert (TOO_MANY in said(tree() | more)) is is_known
+
+
+def test_an_overlay_puts_variables_into_its_base() -> None:
+    base = {name.replace("gpu/", "base/"): text for name, text in tree().items()}
+    files = {
+        **base,
+        "clusters/a/gpu.yaml": tree()["clusters/a/gpu.yaml"],
+        "base/kustomization.yaml": NAMES_ALL,
+        "gpu/kustomization.yaml": "resources: [../base]\n",
+    }
+
+    assert TOO_MANY in said(files)
+    files["other/kustomization.yaml"] = "resources: [../base]\n"
+    assert TOO_MANY not in said(files)
+    files["clusters/a/other.yaml"] = files["clusters/a/gpu.yaml"].replace("gpu", "other")
+    assert TOO_MANY in said(files)
+    files["clusters/a/other.yaml"] = files["clusters/a/other.yaml"].replace(
+        FROM, "substitute: {size: p4d.24xlarge}"
+    )
+    assert TOO_MANY not in said(files)
+
+
+def test_a_folder_between_that_builds_less_is_all_that_is_applied() -> None:
+    files = tree()
+    files |= {f"gpu/in/{name}": files.pop(f"gpu/{name}") for name in ("pool.yaml", "pod.yaml")}
+
+    assert TOO_MANY in said(files)
+    files["gpu/in/kustomization.yaml"] = "resources: [pod.yaml]\n"
+    assert TOO_MANY not in said(files)
+
+
+SOURCE = "  sourceRef: {kind: GitRepository, name: NAME}\n  path"
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "is_known"),
+    [
+        ("flux-system", "flux-system", True),
+        ("fleet", "fleet", True),
+        ("flux-system", "elsewhere", True),
+        ("elsewhere", "flux-system", False),
+        ("elsewhere", "fleet", False),
+    ],
+)
+def test_a_folder_of_another_source_is_another_one(own: str, other: str, *, is_known: bool) -> None:
+    files = tree()
+    text = files["clusters/a/gpu.yaml"]
+    files["clusters/a/gpu.yaml"] = text.replace("  path", SOURCE.replace("NAME", own))
+    more = text.replace("./gpu", "./more").replace("  path", SOURCE.replace("NAME", other))
+    files["clusters/a/more.yaml"] = more
+
+    assert (TOO_MANY in said(files)) is is_known
+
+
+def test_a_kustomization_that_is_patched_puts_in_what_it_then_has() -> None:
+    applies = {"base/gpu.yaml": tree()["clusters/a/gpu.yaml"]}
+    files = {**tree(), **applies, "base/kustomization.yaml": "resources: [gpu.yaml]\n"}
+    del files["clusters/a/gpu.yaml"]
+    overlay = "resources: [../../base, map.yaml]\n"
+
+    assert TOO_MANY not in said(files)
+    assert TOO_MANY in said({**files, "clusters/a/kustomization.yaml": overlay})
+    patch = (
+        "patches:\n- target: {kind: Kustomization}\n"
+        "  patch: '[{op: add, path: /spec/postBuild/substitute, value: {size: p4d.24xlarge}}]'\n"
+    )
+    assert TOO_MANY not in said({**files, "clusters/a/kustomization.yaml": overlay + patch})
+    second = {f"clusters/b/{name}": text for name, text in {"map.yaml": MAP}.items()}
+    second["clusters/b/kustomization.yaml"] = overlay
+    second["clusters/b/map.yaml"] = MAP.replace("g6e.8xlarge", "p4d.24xlarge")
+    assert TOO_MANY not in said({**files, **second, "clusters/a/kustomization.yaml": overlay})
+
+
+def test_maps_in_folders_below_are_of_the_same_part(tmp_path: Path) -> None:
+    files = tree()
+    files["clusters/a/in/map.yaml"] = files.pop("clusters/a/map.yaml")
+    files["clusters/b/map.yaml"] = MAP.replace("g6e.8xlarge", "p4d.24xlarge")
+    files["clusters/c/texts.yaml"] = f"# {'a' * 300_000}\n"
+
+    assert TOO_MANY in [each.code for each in found_in_parts(tmp_path, files)]
+    files["clusters/a/in/more.yaml"] = MAP
+    assert TOO_MANY not in [each.code for each in found_in_parts(tmp_path / "b", files)]
+
+
+def test_of_no_path_all_may_be_applied() -> None:
+    files = tree()
+    files["clusters/a/more.yaml"] = files["clusters/a/gpu.yaml"].replace("./gpu", "./$FOLDER")
+
+    assert TOO_MANY not in said(files)

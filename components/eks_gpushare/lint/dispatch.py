@@ -81,7 +81,7 @@ def read_files(
         folders=folders,
         spaces=spaces,
         playbooks=Playbooks(files),
-        flux=FluxVariables(files),
+        flux=FluxVariables(files, kustomizations),
     )
     kustomizations.build_in(each for named in folders.values() for each in named)
     for given in files:

@@ -4,7 +4,7 @@ Source: https://fluxcd.io/flux/components/kustomize/kustomizations/#post-build-v
 (November 2026): `${name}` and `${name:=default}` of all that it builds. Those written in it go over
 those of ConfigMaps and Secrets, of which the later go over the earlier, and a label or an
 annotation leaves an object as it is. What several apply, as for each of several clusters, has no
-one value.
+one value; nor has what a kustomization of another folder builds too.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs
 from eks_gpushare.manifests.folders import folders_above, is_below, meant_in
+from eks_gpushare.manifests.kustomize import NAMES, Kustomizations
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
@@ -32,15 +34,12 @@ _KIND: Final = re.compile(r"^[ \t]*[\"']?kind[\"']?:[ \t]*[\"']?Kustomization\b"
 _YAML: Final = (".yaml", ".yml")
 _NAMED: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?[=-]([^{}$\n]*))?\}")
 _LEFT: Final = f"{_FLUX}substitute"
+_SOURCE: Final = ("spec", "sourceRef")
+_OF_FLUX: Final = "flux-system"
+_LARGEST: Final = 16_384
+"""Characters of a file whose ConfigMaps are read: variables are short, and dashboards long."""
 _LONGEST: Final = 4096
 """Characters of a value that is put into a field; longer ones are texts of their own."""
-
-
-class _Applied(NamedTuple):
-    """A folder with what the Kustomization that applies it puts in, None if it puts nothing in."""
-
-    folder: str
-    variables: Mapping[str, str] | None
 
 
 class FluxVariables:
@@ -48,78 +47,129 @@ class FluxVariables:
 
     Args:
         files: All files of the call.
+        kustomizations: What of them is built. Default: nothing.
     """
 
-    def __init__(self, files: Iterable[GivenFile] = ()) -> None:
+    def __init__(
+        self, files: Iterable[GivenFile] = (), kustomizations: Kustomizations | None = None
+    ) -> None:
         own = [each for each in files if each.name.endswith(_YAML) and not is_guide(each.name)]
         told = [each for each in own if _FLUX in each.text and _KIND.search(each.text)]
+        self._kustomizations = Kustomizations(()) if kustomizations is None else kustomizations
         self._texts: dict[str, list[str]] = {}
-        self._applied: list[_Applied] = []
+        self._applied: dict[str, list[Mapping[str, str] | None]] = {}
+        """What Kustomizations put in, by the folder; None of one that may put in anything."""
         if not any("postBuild" in each.text for each in told):
             return
         names = (posixpath.normpath(each.name) for each in own)
         folders = {each for name in names for each in folders_above(posixpath.dirname(name))}
-        maps = list(_maps(own))
-        for file in told:
-            for document in read_texts(file.text, file.name).documents:
-                self._applied += _applied(document, maps, folders)
+        maps = self._maps(own)
+        found = [each for file in told for each in self._built(file) if _is_flux(each.value)]
+        sources = {repr(at(each.value, *_SOURCE)) for each in found}
+        for document in found:
+            # Of several sources, that of which Flux itself is installed is this repository.
+            is_here = len(sources) == 1 or at(document.value, *_SOURCE, "name") == _OF_FLUX
+            variables = _variables(document, maps) if is_here else None
+            for folder in _folders(document, folders):
+                self._applied.setdefault(folder, []).append(variables)
         self._texts = {each.name: each.text.splitlines() for each in own if "${" in each.text}
 
     def given(self, document: Document) -> Document:
         """An object with what its variables are, as far as the files decide it."""
         value = document.value
         lines = self._texts.get(document.file)
-        if lines is None or not isinstance(value, dict) or "kind" not in value or document.build:
+        if lines is None or not isinstance(value, dict) or "kind" not in value:
             return document
-        file = posixpath.normpath(document.file)
-        applied = [each.variables for each in self._applied if is_below(file, each.folder)]
+        variables = self._variables_of(posixpath.normpath(document.file))
         marks = (at(value, "metadata", key, _LEFT) for key in ("labels", "annotations"))
-        if len(applied) != 1 or not applied[0] or any(mark is not None for mark in marks):
+        if not variables or any(mark is not None for mark in marks):
             return document
-        made = _made(document, (), value, applied[0], lines)
+        made = _made(document, (), value, variables, lines)
         return document if made is value else replace(document, value=made, editable=False)
 
+    def _variables_of(self, file: str) -> Mapping[str, str] | None:
+        """What is put into a file, if all that apply it put in the same."""
+        tops = self._tops.get(file)
+        places = {posixpath.dirname(each) for each in tops or (file,)}
+        found = [
+            (each, tops is not None or self._is_taken(file, folder))
+            for place in places
+            for folder in folders_above(place)
+            for each in self._applied.get(folder, ())
+        ]
+        first = found[0][0] if len(found) == len(places) else None
+        return first if all(each == (first, True) for each in found) else None
 
-def _maps(files: Iterable[GivenFile]) -> Iterator[tuple[str, Any]]:
-    """ConfigMaps by the folders in which they lie."""
-    for file in files:
-        if "ConfigMap" in file.text and "data" in file.text and len(file.text) <= _LONGEST:
-            for document in read_texts(file.text, file.name).documents:
-                if at(document.value, "kind") == "ConfigMap":
-                    yield posixpath.dirname(posixpath.normpath(file.name)), document.value
+    def _is_taken(self, file: str, folder: str) -> bool:
+        """Whether a file that no kustomization names is applied with a folder: none lies between.
+
+        Where one does, what it names is applied and nothing else.
+        """
+        between = folders_above(posixpath.dirname(file))
+        return not any(
+            posixpath.join(each, name) in self._kustomizations.contents
+            for each in between
+            if each == folder or is_below(each, folder)
+            for name in NAMES
+        )
+
+    @cached_property
+    def _tops(self) -> dict[str, list[str]]:
+        """The kustomizations that are built of a file, by the file."""
+        found: dict[str, list[str]] = {}
+        for top in self._kustomizations.tops:
+            for file in self._kustomizations.contents[top]:
+                found.setdefault(file, []).append(top)
+        return found
+
+    def _built(self, file: GivenFile) -> Iterator[Document]:
+        for document in read_texts(file.text, file.name).documents:
+            yield from self._kustomizations.built(document)
+
+    def _maps(self, files: Iterable[GivenFile]) -> dict[Any, list[Document]]:
+        """ConfigMaps by their names."""
+        found: dict[Any, list[Document]] = {}
+        for file in files:
+            if "ConfigMap" in file.text and "data" in file.text and len(file.text) <= _LARGEST:
+                for document in self._built(file):
+                    name = at(document.value, "metadata", "name")
+                    if at(document.value, "kind") == "ConfigMap" and isinstance(name, str):
+                        found.setdefault(name, []).append(document)
+        return found
 
 
-def _applied(
-    document: Document, maps: Sequence[tuple[str, Any]], folders: set[str]
-) -> Iterator[_Applied]:
-    spec, group = at(document.value, "spec"), str(at(document.value, "apiVersion"))
-    path = at(spec, "path")
-    if at(document.value, "kind") != "Kustomization" or not group.startswith(_FLUX):
-        return
-    file = posixpath.normpath(document.file)
+def _is_flux(value: Any) -> bool:
+    return at(value, "kind") == "Kustomization" and str(at(value, "apiVersion")).startswith(_FLUX)
+
+
+def _folder_of(document: Document) -> str:
+    return posixpath.dirname(posixpath.normpath(document.build or document.file))
+
+
+def _folders(document: Document, folders: set[str]) -> Iterator[str]:
+    """Those that a Kustomization applies; by no path, or by one that is not known, all."""
+    path = at(document.value, "spec", "path")
     named = posixpath.normpath(path.lstrip("/") or ".") if isinstance(path, str) else "."
-    meant = [""] if named == "." else list(meant_in(file, named, (), folders))
-    for folder in meant:
-        yield _Applied(folder, _variables(document, maps))
+    if named == ".":
+        yield ""
+    else:
+        yield from meant_in(posixpath.normpath(document.file), named, (), folders)
 
 
-def _variables(document: Document, maps: Sequence[tuple[str, Any]]) -> dict[str, str] | None:
+def _variables(document: Document, maps: Mapping[Any, Sequence[Document]]) -> dict[str, str] | None:
     """What it puts in; None where some of it is in no file beside it."""
     told = at(document.value, "spec", "postBuild")
-    space = at(document.value, "metadata", "namespace")
-    folder = posixpath.dirname(posixpath.normpath(document.file))
+    space, folder = at(document.value, "metadata", "namespace"), _folder_of(document)
     found: dict[str, Any] = {}
     for each in items(at(told, "substituteFrom")):
         name = at(each, "name")
-        there = [
-            one
-            for where, one in maps
-            if at(one, "metadata", "name") == name and (where == folder or is_below(where, folder))
-        ]
-        one = there[0] if len(there) == 1 and at(each, "kind") == "ConfigMap" else None
-        if one is None or at(one, "metadata", "namespace") != space:
+        near = maps.get(name, ()) if isinstance(name, str) else ()
+        there = [one for one in near if is_below(f"{_folder_of(one)}/", folder)]
+        if len(there) != 1 or at(each, "kind") != "ConfigMap":
             return None
-        found |= dict(pairs(at(one, "data")))
+        if at(there[0].value, "metadata", "namespace") != space:
+            return None
+        found |= dict(pairs(at(there[0].value, "data")))
     found |= dict(pairs(at(told, "substitute")))
     return {key: value for key, value in found.items() if isinstance(value, str)}
 
