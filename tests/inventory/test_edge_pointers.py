@@ -25,7 +25,7 @@ def work(kind: str = "Deployment", name: Any = "model", **more: Any) -> Workload
     return Workload(source=Source(f"the {kind} {name}"), kind=kind, name=name, **more)
 
 
-def pointer(kind: str, spec: Any, name: str = "model", **more: Any) -> Pointer:
+def pointer(kind: str, spec: Any, name: Any = "model", **more: Any) -> Pointer:
     return Pointer(source=Source(f"the {kind} {name}"), kind=kind, name=name, spec=spec, **more)
 
 
@@ -42,7 +42,7 @@ def scaler(name: Any = "model", query: str = QUERY, formula: str = "", **more: A
     return pointer("ScaledObject", spec, **more)
 
 
-def hpa(kind: str = "Deployment", name: str = "model", own: str = "model") -> Pointer:
+def hpa(kind: Any = "Deployment", name: Any = "model", own: Any = "model") -> Pointer:
     reference = {"apiVersion": "apps/v1", "kind": kind, "name": name}
     return pointer("HorizontalPodAutoscaler", {"scaleTargetRef": reference}, own)
 
@@ -158,6 +158,7 @@ ASKING = {"containers": [{"name": "a", "resources": {"limits": {"nvidia.com/gpu"
         ((work(spec=ASKING), scaler("model-worker"), hpa(name="c", own="b")), ["warning"]),
         ((work(spec=ASKING), work("InferenceService"), scaler("model-predictor")), []),
         ((work(spec=ASKING), hpa(UNKNOWN, "model-worker")), []),
+        ((work(spec=ASKING), hpa(name="model-worker", own=UNKNOWN)), []),
         ((work(spec=ASKING, namespace=UNKNOWN), scaler("model-worker", namespace=UNKNOWN)), []),
     ],
 )

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from linted import found_in_parts, said
 
+from eks_gpushare.lint.flux_variables import FluxVariables
+from eks_gpushare.manifests.files import GivenFile
+from eks_gpushare.manifests.texts import read_texts
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -133,19 +137,6 @@ def test_a_map_elsewhere_may_be_another_clusters() -> None:
     assert TOO_MANY not in said(files)
 
 
-def test_variables_reach_what_a_kustomization_builds_and_texts_of_several_lines() -> None:
-    files = tree()
-    files["gpu/kustomization.yaml"] = (
-        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
-        "resources: [pool.yaml, pod.yaml, map.yaml]\n"
-    )
-    files["gpu/map.yaml"] = MAP.replace("of-cluster", "texts").replace(
-        "data: {", 'data: {script: "echo ${size}\\necho ${HOME}", '
-    )
-
-    assert TOO_MANY in said(files)
-
-
 NAMES_ALL = "resources: [pool.yaml, pod.yaml]\n"
 
 
@@ -252,5 +243,88 @@ def test_maps_in_folders_below_are_of_the_same_part(tmp_path: Path) -> None:
 def test_of_no_path_all_may_be_applied() -> None:
     files = tree()
     files["clusters/a/more.yaml"] = files["clusters/a/gpu.yaml"].replace("./gpu", "./$FOLDER")
+
+    assert TOO_MANY not in said(files)
+
+
+@pytest.mark.parametrize(
+    ("types", "more", "is_known"),
+    [
+        ('["g6e.${of}xlarge"]', "substitute: {of: '8'}", True),
+        ('["g6e.${of}xlarge${none}"]', "substitute: {of: '8'}", False),
+        ("\n        - ${of}", "substitute: {of: g6e.8xlarge}", True),
+        ("\n        - ${of}", 'substitute: {of: "g6e.8xlarge\\n"}', False),
+        ("\n        - ${of}", f'substitute: {{of: "g6e.8xlarge{" " * 4096}"}}', False),
+        ("\n        - ${of}", "substitute: {of: 8}", False),
+        ("\n        - ${of}\n        - ${none}", "substitute: {of: g6e.8xlarge}", False),
+        ("\n        - ${of:=p4d.24xlarge}", "substitute: {of: g6e.8xlarge}", True),
+        ("\n        - ${of/p4d/g6e}", "substitute: {of: g6e.8xlarge}", False),
+    ],
+)
+def test_a_text_is_what_it_becomes(types: str, more: str, *, is_known: bool) -> None:
+    assert (TOO_MANY in said(tree(types, more))) is is_known
+
+
+def test_a_number_between_quotes_is_a_text() -> None:
+    text = (
+        "kind: A\na: ${count}\nb: '${count}'\nc: \"${count}\"\nd: ${count}-${count}\ne: ${count}\n"
+        "f: '${count}'\ng: ${list}\nh: a ${count}\n"
+    )
+    files = tree(more="substitute: {count: '8', list: '[8]'}") | {"gpu/a.yaml": text}
+    flux = FluxVariables([GivenFile(name, each) for name, each in files.items()])
+    (document,) = read_texts(text, "gpu/a.yaml").documents
+
+    assert flux.given(document).value == {
+        "kind": "A",
+        "a": 8,
+        "b": "8",
+        "c": "8",
+        "d": "8-8",
+        "e": 8,
+        "f": "8",
+        "g": [8],
+        "h": "a 8",
+    }
+
+
+def test_guides_and_kustomizations_of_kustomize_apply_nothing() -> None:
+    own = (
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n"
+        "commonAnnotations: {kustomize.toolkit.fluxcd.io/prune: disabled}\n"
+    )
+    other = tree(more="substitute: {size: p4d.24xlarge}")["clusters/a/gpu.yaml"]
+
+    assert TOO_MANY in said(tree() | {"gpu/kustomization.yaml": own + NAMES_ALL})
+    assert TOO_MANY in said(tree() | {"README.md": other})
+    assert TOO_MANY not in said(tree() | {"more.yaml": other})
+
+
+def test_what_is_filled_is_not_edited_and_what_is_no_object_stays() -> None:
+    given = [GivenFile(name, text) for name, text in tree().items()]
+    flux = FluxVariables([*given, GivenFile("gpu/values.yaml", "a: ${size}\n")])
+    (pool,), (values,) = (
+        read_texts(text, name).documents
+        for name, text in {
+            "gpu/pool.yaml": tree()["gpu/pool.yaml"],
+            "gpu/values.yaml": "a: ${size}\n",
+        }.items()
+    )
+
+    assert pool.editable
+    assert not flux.given(pool).editable
+    assert flux.given(values) is values
+
+
+def test_a_map_of_an_unknown_name_may_be_any() -> None:
+    files = tree()
+    files["clusters/a/map.yaml"] = MAP.replace("of-cluster", "$A")
+    assert TOO_MANY not in said(files)
+    files["clusters/a/gpu.yaml"] = files["clusters/a/gpu.yaml"].replace("of-cluster", "$A")
+    assert TOO_MANY not in said(files)
+
+
+def test_a_secret_of_the_name_is_no_map() -> None:
+    files = tree()
+    files["clusters/a/map.yaml"] = MAP.replace("kind: ConfigMap", "kind: Secret")
 
     assert TOO_MANY not in said(files)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from linted import said
+from linted import found, said
 
 SERVER = """\
 apiVersion: helm.toolkit.fluxcd.io/v2
@@ -93,6 +93,18 @@ def test_a_server_by_another_name_than_the_charts(address: str, values: str) -> 
 )
 def test_a_server_that_may_be_there(address: str, values: str) -> None:
     assert not is_told(address, values)
+
+
+def test_the_server_that_is_there_is_told() -> None:
+    server, scaler = SERVER.replace("VALUES", "{}"), SCALER.replace("ADDRESS", OF_ANOTHER)
+    given = found([("a/server.yaml", server), ("a/scaler.yaml", scaler)])
+    (told,) = (each for each in given if each.code == "GPU1194")
+
+    assert told.message == (
+        "Trigger 0 of the ScaledObject llm asks old-kube-prometheus-prometheus, and the release "
+        "watch of kube-prometheus-stack, the one in metrics, calls its server "
+        "watch-kube-prometheus-stac-prometheus: KEDA finds no such host."
+    )
 
 
 def test_a_server_of_others() -> None:

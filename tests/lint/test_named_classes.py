@@ -87,6 +87,7 @@ def pool(of: str, name: str = "gpu", kind: str = "g6.xlarge") -> str:
         (classes("render-large"), pool("render-larges-gpu"), False),
         (classes("render-large-a"), pool("renders-large-b"), False),
         (classes("rent"), pool("render"), False),
+        (classes("render-gpu"), pool("render") + POOL.replace("name: NAME", ""), False),
     ],
 )
 def test_the_class_of_a_pool_is_there(there: str, pools: str, *, wrong: bool) -> None:
@@ -122,3 +123,16 @@ def test_pools_that_a_module_makes_of_values_name_classes_too() -> None:
     assert "GPU1285" in said(files | {"a/main.tf": MODULE.replace("VALUES", '["name: b"]')})
     for values in ('["name: render-gpu"]', "var.values"):
         assert "GPU1285" not in said(files | {"a/main.tf": MODULE.replace("VALUES", values)})
+
+
+def test_a_class_of_another_folder_that_is_built_with_the_pool_is_another() -> None:
+    files = {
+        "a/one/classes.yaml": classes("rendres"),
+        "a/two/pools.yaml": pool("rendre"),
+        "a/kustomization.yaml": "resources: [one/classes.yaml, two/pools.yaml]\n",
+    }
+
+    assert "GPU1285" not in said(files)
+    files["a/two/classes.yaml"] = files.pop("a/one/classes.yaml")
+    files["a/kustomization.yaml"] = "resources: [two/classes.yaml, two/pools.yaml]\n"
+    assert "GPU1285" in said(files)

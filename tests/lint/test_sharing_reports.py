@@ -317,6 +317,28 @@ def test_a_claim_is_of_the_class_of_the_volume_that_it_names(
     assert "GPU1388" not in codes(volume, claim.replace("name: data", "name: b"), pod(more=VOLUME))
 
 
+@pytest.mark.parametrize(
+    ("volume", "claim", "own", "other", "fix"),
+    [
+        (KEPT, OF_CLASS.replace("by-hand", '""'), "no class", "the class by-hand", "by-hand"),
+        (
+            KEPT.replace("storageClassName: by-hand, ", ""),
+            OF_CLASS,
+            *("the class by-hand", "no class", '""'),
+        ),
+    ],
+)
+def test_both_classes_are_told(volume: str, claim: str, own: str, other: str, fix: str) -> None:
+    texts = "---\n".join((volume, claim, pod(more=VOLUME)))
+    (told,) = (each for each in found([("a.yaml", texts)]) if each.code == "GPU1388")
+
+    assert told.message == (
+        f"The PersistentVolumeClaim data is of {own}, and the PersistentVolume kept, which it "
+        f"names, of {other}: it is never bound to it, and pods of the Pod a stay Pending."
+    )
+    assert told.fix == f"Write storageClassName: {fix} in the claim."
+
+
 PLACED = """\
 apiVersion: v1
 kind: PersistentVolume
@@ -757,6 +779,9 @@ def test_a_scaler_of_a_chart_or_a_guide_may_mean_what_is_not_shown() -> None:
     shown = DEPLOYED + SCALES
 
     assert "GPU1191" in said({"a/all.yaml": shown})
+    apart = {"a/one/a.yaml": DEPLOYED, "a/two/a.yaml": SCALES}
+    built = {"a/kustomization.yaml": "resources: [one/a.yaml, two/a.yaml]\n"}
+    assert "GPU1191" not in said(apart | built)
     assert "GPU1191" not in said({"README.md": f"```yaml\n{shown}```\n"})
     chart = {"a/Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\n"}
     assert "GPU1191" not in said({**chart, "a/templates/all.yaml": shown})

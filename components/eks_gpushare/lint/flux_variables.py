@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.documents.reading import is_guide
+from eks_gpushare.inventory.by_value import ByValue
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs
 from eks_gpushare.manifests.folders import folders_above, is_below, meant_in
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from eks_gpushare.manifests.files import GivenFile
 
 _FLUX: Final = "kustomize.toolkit.fluxcd.io/"
-_KIND: Final = re.compile(r"^[ \t]*[\"']?kind[\"']?:[ \t]*[\"']?Kustomization\b", re.MULTILINE)
 _YAML: Final = (".yaml", ".yml")
 _NAMED: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?[=-]([^{}$\n]*))?\}")
 _LEFT: Final = f"{_FLUX}substitute"
 _SOURCE: Final = ("spec", "sourceRef")
+_FROM: Final = ("spec", "postBuild", "substituteFrom")
+_NAME: Final = ("metadata", "name")
+_SPACE: Final = ("metadata", "namespace")
 _OF_FLUX: Final = "flux-system"
-_LARGEST: Final = 16_384
-"""Characters of a file whose ConfigMaps are read: variables are short, and dashboards long."""
 _LONGEST: Final = 4096
 """Characters of a value that is put into a field; longer ones are texts of their own."""
 
@@ -53,8 +53,8 @@ class FluxVariables:
     def __init__(
         self, files: Iterable[GivenFile] = (), kustomizations: Kustomizations | None = None
     ) -> None:
-        own = [each for each in files if each.name.endswith(_YAML) and not is_guide(each.name)]
-        told = [each for each in own if _FLUX in each.text and _KIND.search(each.text)]
+        own = [each for each in files if each.name.endswith(_YAML)]
+        told = [each for each in own if _FLUX in each.text]
         self._kustomizations = Kustomizations(()) if kustomizations is None else kustomizations
         self._texts: dict[str, list[str]] = {}
         self._applied: dict[str, list[Mapping[str, str] | None]] = {}
@@ -63,8 +63,8 @@ class FluxVariables:
             return
         names = (posixpath.normpath(each.name) for each in own)
         folders = {each for name in names for each in folders_above(posixpath.dirname(name))}
-        maps = self._maps(own)
         found = [each for file in told for each in self._built(file) if _is_flux(each.value)]
+        maps = self._maps(own, {name for each in found for name in _names_of_maps(each)})
         sources = {repr(at(each.value, *_SOURCE)) for each in found}
         for document in found:
             # Of several sources, that of which Flux itself is installed is this repository.
@@ -72,13 +72,13 @@ class FluxVariables:
             variables = _variables(document, maps) if is_here else None
             for folder in _folders(document, folders):
                 self._applied.setdefault(folder, []).append(variables)
-        self._texts = {each.name: each.text.splitlines() for each in own if "${" in each.text}
+        self._texts = {each.name: each.text.split("\n") for each in own if "${" in each.text}
 
     def given(self, document: Document) -> Document:
         """An object with what its variables are, as far as the files decide it."""
         value = document.value
         lines = self._texts.get(document.file)
-        if lines is None or not isinstance(value, dict) or "kind" not in value:
+        if lines is None or at(value, "kind") is None:
             return document
         variables = self._variables_of(posixpath.normpath(document.file))
         marks = (at(value, "metadata", key, _LEFT) for key in ("labels", "annotations"))
@@ -126,16 +126,12 @@ class FluxVariables:
         for document in read_texts(file.text, file.name).documents:
             yield from self._kustomizations.built(document)
 
-    def _maps(self, files: Iterable[GivenFile]) -> dict[Any, list[Document]]:
-        """ConfigMaps by their names."""
-        found: dict[Any, list[Document]] = {}
-        for file in files:
-            if "ConfigMap" in file.text and "data" in file.text and len(file.text) <= _LARGEST:
-                for document in self._built(file):
-                    name = at(document.value, "metadata", "name")
-                    if at(document.value, "kind") == "ConfigMap" and isinstance(name, str):
-                        found.setdefault(name, []).append(document)
-        return found
+    def _maps(self, files: Iterable[GivenFile], names: Iterable[str]) -> ByValue[Document]:
+        """ConfigMaps by their names, of files that have one of some."""
+        near = (each for each in files if any(name in each.text for name in names))
+        built = (each for file in near for each in self._built(file))
+        maps = (each for each in built if at(each.value, "kind") == "ConfigMap")
+        return ByValue(maps, lambda each: [at(each.value, *_NAME)])
 
 
 def _is_flux(value: Any) -> bool:
@@ -156,22 +152,30 @@ def _folders(document: Document, folders: set[str]) -> Iterator[str]:
         yield from meant_in(posixpath.normpath(document.file), named, (), folders)
 
 
-def _variables(document: Document, maps: Mapping[Any, Sequence[Document]]) -> dict[str, str] | None:
+def _names_of_maps(document: Document) -> Iterator[str]:
+    for each in items(at(document.value, *_FROM)):
+        yield str(at(each, "name"))
+
+
+def _variables(document: Document, maps: ByValue[Document]) -> dict[str, str] | None:
     """What it puts in; None where some of it is in no file beside it."""
-    told = at(document.value, "spec", "postBuild")
-    space, folder = at(document.value, "metadata", "namespace"), _folder_of(document)
+    space, folder = at(document.value, *_SPACE), _folder_of(document)
     found: dict[str, Any] = {}
-    for each in items(at(told, "substituteFrom")):
+    for each in items(at(document.value, *_FROM)):
         name = at(each, "name")
-        near = maps.get(name, ()) if isinstance(name, str) else ()
-        there = [one for one in near if is_below(f"{_folder_of(one)}/", folder)]
-        if len(there) != 1 or at(each, "kind") != "ConfigMap":
+        near = maps.may_have(name)
+        there = [one.value for one in near if is_below(f"{_folder_of(one)}/", folder)]
+        if len(there) != 1 or at(each, "kind") != "ConfigMap" or UNKNOWN in (name, space):
             return None
-        if at(there[0].value, "metadata", "namespace") != space:
+        if (at(there[0], *_NAME), at(there[0], *_SPACE)) != (name, space):
             return None
-        found |= dict(pairs(at(there[0].value, "data")))
-    found |= dict(pairs(at(told, "substitute")))
-    return {key: value for key, value in found.items() if isinstance(value, str)}
+        found |= dict(pairs(at(there[0], "data")))
+    found |= dict(pairs(at(document.value, "spec", "postBuild", "substitute")))
+    return {key: value for key, value in found.items() if _is_short(value)}
+
+
+def _is_short(value: Any) -> bool:
+    return isinstance(value, str) and "\n" not in value and len(value) <= _LONGEST
 
 
 def _made(
@@ -189,14 +193,13 @@ def _made(
     if isinstance(value, list):
         inner = [_made(document, (*place, n), v, variables, lines) for n, v in enumerate(value)]
         return value if all(a is b for a, b in zip(inner, value, strict=True)) else inner
-    raw = document.raw(place) if value is UNKNOWN else value
-    if not isinstance(raw, str) or "${" not in raw or "$$" in raw:
+    # Texts of several lines are read where they are written.
+    raw = document.raw(place) or "" if value is UNKNOWN else ""
+    filled = _filled(raw, variables) if "${" in raw and "$$" not in raw else None
+    if filled is None:
         return value
-    filled = _filled(raw.strip() if value is UNKNOWN else raw, variables)
-    if filled is None or value is not UNKNOWN:
-        return value if filled is None else filled
-    line = "".join(lines[document.position(place).line - 1 :][:1])
-    if any(f"{quote}{raw.strip()}{quote}" in line for quote in "\"'"):
+    line = lines[document.position(place).line - 1]
+    if any(f"{quote}{raw}{quote}" in line for quote in "\"'"):
         return filled
     read = read_texts(f"a: {filled}\n", "a.yaml").documents
     return at(read[0].value, "a") if len(read) == 1 else value
@@ -204,11 +207,8 @@ def _made(
 
 def _filled(text: str, variables: Mapping[str, str]) -> str | None:
     """A text with what all of its variables are; None where one of them is not known."""
-    made, last = "", 0
-    for found in _NAMED.finditer(text):
-        value = variables.get(found[1]) or found[2]
-        if value is None or "\n" in value or len(value) > _LONGEST or "${" in value:
-            return None
-        made, last = f"{made}{text[last : found.start()]}{value}", found.end()
-    made += text[last:]
+    values = [variables.get(found[1]) or found[2] for found in _NAMED.finditer(text)]
+    if None in values:
+        return None
+    made = _NAMED.sub(lambda found: variables.get(found[1]) or found[2], text)
     return None if "${" in made else made

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import NodeLaunch, NodeSet
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Maybe
 
 _CLASS: Final = "EC2NodeClass"
 _REF: Final = "nodeClassRef"
@@ -56,7 +57,7 @@ def named_classes(inventory: Inventory) -> Iterator[Judgement]:
             name = _named(pool)
             if name in there or not _is_of_aws(pool) or not has_gpus(pool):
                 continue
-            if meant := _meant(pool, name, spare):
+            if meant := _meant(pool, str(name), spare):
                 yield Problem(
                     NO_SUBNET,
                     pool.source,
@@ -67,18 +68,18 @@ def named_classes(inventory: Inventory) -> Iterator[Judgement]:
                 )
 
 
-def _named(nodes: NodeSet) -> Any:
+def _named(nodes: NodeSet) -> Maybe[str]:
     """The name of the class that something names; of values of a chart it is not known."""
     value = at(value_of(nodes), *nodes.source.path)
     place = _PLACES.get(str(at(value, "kind")))
-    name = UNKNOWN if place is None else at(value, *place, "name")
-    return name if name is None or isinstance(name, str) else UNKNOWN
+    name = None if place is None else at(value, *place, "name")
+    return name if isinstance(name, str) else UNKNOWN
 
 
 def _is_of_aws(nodes: NodeSet) -> bool:
     """Whether it is a NodePool whose class is one of AWS."""
     ref = at(value_of(nodes), *nodes.source.path, *_POOL)
-    return bool(at(ref, "name")) and at(ref, "kind") in (None, _CLASS)
+    return ref is not None and at(ref, "kind") in (None, _CLASS)
 
 
 def _meant(pool: NodeSet, name: str, spare: Sequence[NodeLaunch]) -> str | None:
@@ -107,7 +108,7 @@ def _is_misspelt(one: str, other: str) -> bool:
     """Whether names are the same but for letters of one word: `a-1` and `a-2` are two things."""
     words = list(zip_longest(one.split("-"), other.split("-"), fillvalue=""))
     apart = [(a, b) for a, b in words if a != b]
-    is_close = len(apart) == 1 and bool(get_close_matches(apart[0][0], apart[0][1:], 1, _CLOSE))
+    is_close = len(apart) == 1 and bool(get_close_matches(apart[0][0], apart[0][1:], cutoff=_CLOSE))
     return is_close and _digits(one) == _digits(other)
 
 

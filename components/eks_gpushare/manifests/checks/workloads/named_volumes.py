@@ -79,7 +79,7 @@ def _named(inventory: Inventory, cluster: str) -> Iterator[_Named]:
             name = at(mounted, "persistentVolumeClaim", "claimName")
             for claim in claims.may_have(name) if isinstance(name, str) else ():
                 wanted = at(claim.spec, "volumeName")
-                found = volumes.may_have(wanted) if isinstance(wanted, str) and wanted else ()
+                found = volumes.may_have(wanted) if isinstance(wanted, str) else ()
                 # Of two with one name, or beside one whose name is not known, it may be either.
                 if is_named(claim, name, workload) and len(found) == 1 and found[0].name == wanted:
                     yield _Named(workload, requests, claim, found[0])
