@@ -63,8 +63,15 @@ class FluxVariables:
             return
         names = (posixpath.normpath(each.name) for each in own)
         folders = {each for name in names for each in folders_above(posixpath.dirname(name))}
-        found = [each for file in told for each in self._built(file) if _is_flux(each.value)]
-        maps = self._maps(own, {name for each in found for name in _names_of_maps(each)})
+        read = {each.name: self._built(each) for each in told}
+        found = [each for made in read.values() for each in made if _is_flux(each.value)]
+        wanted = {name for each in found for name in _names_of_maps(each)}
+        near = (each for each in own if any(name in each.text for name in wanted))
+        built = (one for each in near for one in read.get(each.name) or self._built(each))
+        maps = ByValue(
+            (each for each in built if at(each.value, "kind") == "ConfigMap"),
+            lambda each: [at(each.value, *_NAME)],
+        )
         sources = {repr(at(each.value, *_SOURCE)) for each in found}
         for document in found:
             # Of several sources, that of which Flux itself is installed is this repository.
@@ -122,16 +129,9 @@ class FluxVariables:
                 found.setdefault(file, []).append(top)
         return found
 
-    def _built(self, file: GivenFile) -> Iterator[Document]:
-        for document in read_texts(file.text, file.name).documents:
-            yield from self._kustomizations.built(document)
-
-    def _maps(self, files: Iterable[GivenFile], names: Iterable[str]) -> ByValue[Document]:
-        """ConfigMaps by their names, of files that have one of some."""
-        near = (each for each in files if any(name in each.text for name in names))
-        built = (each for file in near for each in self._built(file))
-        maps = (each for each in built if at(each.value, "kind") == "ConfigMap")
-        return ByValue(maps, lambda each: [at(each.value, *_NAME)])
+    def _built(self, file: GivenFile) -> list[Document]:
+        documents = read_texts(file.text, file.name).documents
+        return [each for document in documents for each in self._kustomizations.built(document)]
 
 
 def _is_flux(value: Any) -> bool:
