@@ -113,7 +113,7 @@ def _is_misspelt(one: str, other: str) -> bool:
 
 
 def _digits(name: str) -> list[str]:
-    return [each for each in name if each.isdigit()]
+    return [each for each in name if each in "0123456789"]
 
 
 def _folder(item: NodeSet | NodeLaunch) -> str:
