@@ -353,3 +353,11 @@ def test_an_objects_own_kind_and_name_are_its_own() -> None:
         ("Own", "own"),
         ("Node", "own"),
     ]
+
+
+@pytest.mark.parametrize("condition", ["", "  when: gpus | bool\n"])
+def test_a_chart_of_files_may_not_be_there_where_its_task_has_a_condition(condition: str) -> None:
+    (document,) = read_texts(OF_FILES + condition, "roles/gpu/tasks/main.yml").documents
+    (item,) = AnsibleReader().read(document).items
+
+    assert item.source.is_optional is bool(condition)
