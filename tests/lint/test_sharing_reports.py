@@ -785,3 +785,20 @@ def test_a_scaler_of_a_chart_or_a_guide_may_mean_what_is_not_shown() -> None:
     assert "GPU1191" not in said({"README.md": f"```yaml\n{shown}```\n"})
     chart = {"a/Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\n"}
     assert "GPU1191" not in said({**chart, "a/templates/all.yaml": shown})
+
+
+def test_an_application_of_a_chart_without_gpus_is_not_judged() -> None:
+    application = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a, namespace: argocd}\n"
+        "spec:\n  destination: {namespace: a, server: https://kubernetes.default.svc}\n"
+        "  source: {repoURL: https://a.example, path: charts/CHART, helm: {valueFiles: [b.yaml]}}\n"
+    )
+    told = []
+    for chart in ("nvidia-device-plugin", "web"):
+        files = {
+            "a/app.yaml": application.replace("CHART", chart),
+            f"charts/{chart}/Chart.yaml": f"apiVersion: v2\nname: {chart}\nversion: 1.0.0\n",
+        }
+        told.append("GPU1379" in said(files))
+
+    assert told == [True, False]
