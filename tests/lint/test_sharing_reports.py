@@ -789,7 +789,7 @@ def test_a_scaler_of_a_chart_or_a_guide_may_mean_what_is_not_shown() -> None:
 
 def test_an_application_of_a_chart_without_gpus_is_not_judged() -> None:
     application = (
-        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a, namespace: argocd}\n"
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a, namespace: b}\n"
         "spec:\n  destination: {namespace: a, server: https://kubernetes.default.svc}\n"
         "  source: {repoURL: https://a.example, path: charts/CHART, helm: {valueFiles: [b.yaml]}}\n"
     )
