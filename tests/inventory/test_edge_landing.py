@@ -556,9 +556,12 @@ NO_POOL = {"pool": "cpu"}
 
 
 def test_the_pool_with_labels_of_ones_own_is_the_one_that_was_meant() -> None:
-    pools = (nodes(labels={**PRESENT, "pool": each}, name=each) for each in "ab")
-    wanted = {"pool": "b", "kubernetes.io/arch": "arm64"}
-    (given,) = problems(*pools, sliced(), pods({GPU: 1}, nodeSelector=wanted))
+    arm = {"kubernetes.io/arch": "arm64"}
+    pools = [
+        nodes(labels={**PRESENT, **arm, "pool": "a"}, name="a"),
+        nodes(labels={**PRESENT, "pool": "b"}, name="b"),
+    ]
+    (given,) = problems(*pools, sliced(), pods({GPU: 1}, nodeSelector={"pool": "b", **arm}))
 
     assert "wants the label kubernetes.io/arch=arm64, and the node group b is" in given.message
 
