@@ -555,6 +555,17 @@ def template(
 NO_POOL = {"pool": "cpu"}
 
 
+def test_the_pool_with_labels_of_ones_own_is_the_one_that_was_meant() -> None:
+    arm = {"kubernetes.io/arch": "arm64"}
+    pools = [
+        nodes(labels={**PRESENT, **arm, "pool": "a"}, name="a"),
+        nodes(labels={**PRESENT, "pool": "b"}, name="b"),
+    ]
+    (given,) = problems(*pools, sliced(), pods({GPU: 1}, nodeSelector={"pool": "b", **arm}))
+
+    assert "wants the label kubernetes.io/arch=arm64, and the node group b is" in given.message
+
+
 @pytest.mark.parametrize(
     ("items", "found"),
     [

@@ -25,7 +25,7 @@ def work(kind: str = "Deployment", name: Any = "model", **more: Any) -> Workload
     return Workload(source=Source(f"the {kind} {name}"), kind=kind, name=name, **more)
 
 
-def pointer(kind: str, spec: Any, name: str = "model", **more: Any) -> Pointer:
+def pointer(kind: str, spec: Any, name: Any = "model", **more: Any) -> Pointer:
     return Pointer(source=Source(f"the {kind} {name}"), kind=kind, name=name, spec=spec, **more)
 
 
@@ -42,9 +42,9 @@ def scaler(name: Any = "model", query: str = QUERY, formula: str = "", **more: A
     return pointer("ScaledObject", spec, **more)
 
 
-def hpa(kind: str = "Deployment", name: str = "model") -> Pointer:
+def hpa(kind: Any = "Deployment", name: Any = "model", own: Any = "model") -> Pointer:
     reference = {"apiVersion": "apps/v1", "kind": kind, "name": name}
-    return pointer("HorizontalPodAutoscaler", {"scaleTargetRef": reference})
+    return pointer("HorizontalPodAutoscaler", {"scaleTargetRef": reference}, own)
 
 
 def service(selector: Any = None, port: Any = "http", **more: Any) -> Pointer:
@@ -134,6 +134,40 @@ def test_what_points_nowhere_is_found(case: str) -> None:
 @pytest.mark.parametrize("case", RIGHT)
 def test_what_is_there_is_not(case: str) -> None:
     assert codes(*RIGHT[case]) == []
+
+
+ASKING = {"containers": [{"name": "a", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ((work(spec=ASKING), scaler("model-worker")), ["warning"]),
+        ((work(name="model-a", spec=ASKING), hpa(name="model", own="model-a")), ["warning"]),
+        ((work(spec=ASKING), hpa(name="model-worker")), ["warning"]),
+        ((work(), scaler("model-worker")), []),
+        ((work(spec=ASKING), scaler("other")), []),
+        ((work(spec=ASKING), scaler("models")), []),
+        ((work("StatefulSet", spec=ASKING), scaler("model-worker")), []),
+        ((work(spec=ASKING, namespace=UNKNOWN), scaler("model-worker")), []),
+        ((work(spec=ASKING), work(name="model-worker"), scaler("model-worker")), []),
+        ((work(spec=ASKING), work(name=UNKNOWN), scaler("model-worker")), []),
+        ((work(spec=ASKING), chart("model", namespace="default"), scaler("model-worker")), []),
+        ((work(spec=ASKING), scaler("model-worker"), hpa(own="b")), []),
+        ((work(spec=ASKING), scaler("model-worker"), hpa(name=UNKNOWN, own="b")), []),
+        ((work(spec=ASKING), scaler("model-worker"), hpa(name="c", own="b")), ["warning"]),
+        ((work(spec=ASKING), work("InferenceService"), scaler("model-predictor")), []),
+        ((work(spec=ASKING), hpa(UNKNOWN, "model-worker")), []),
+        ((work(spec=ASKING), hpa(name="model-worker", own=UNKNOWN)), []),
+        ((work(spec=ASKING, namespace=UNKNOWN), scaler("model-worker", namespace=UNKNOWN)), []),
+    ],
+)
+def test_a_scaler_that_is_called_as_a_workload_may_mean_it(
+    items: tuple[Item, ...], expected: list[Any]
+) -> None:
+    given = [each for each in problems(*items, complete=False) if each.rule is NO_TARGET]
+
+    assert [each.severity for each in given] == expected
 
 
 @pytest.mark.parametrize(

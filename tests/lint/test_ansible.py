@@ -76,6 +76,49 @@ def test_what_may_not_be_done_so_says_nothing_of_the_rest(before: str, after: st
     assert "GPU1122" not in codes(text)
 
 
+OF_FILES = """\
+- kubernetes.core.helm:
+    name: plugin
+    chart_ref: nvdp/nvidia-device-plugin
+    release_namespace: gpu
+    values_files: ["{{ role_path }}/files/nvidia-device-plugin.yaml"]
+"""
+ASKING = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a, namespace: a}
+spec: {containers: [{name: a, image: a:1, resources: {limits: {nvidia.com/gpu: 1}}}]}
+"""
+IN_OTHER = (
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: sharing, namespace: SPACE}\ndata: {a: b}"
+)
+
+
+@pytest.mark.parametrize(
+    ("condition", "space", "wrong"),
+    [
+        ("", "kube-system", True),
+        ("  when: gpus | bool\n", "kube-system", True),
+        ("  when: gpus | bool\n", "gpu", False),
+        ("  when: gpus | bool\n  loop: [a, b]\n", "kube-system", False),
+        ("    values: {gfd: {enabled: true}}\n  when: gpus | bool\n", "kube-system", False),
+    ],
+)
+def test_files_of_values_go_where_a_chart_goes_if_it_does(
+    condition: str, space: str, *, wrong: bool
+) -> None:
+    files = {
+        "roles/gpu/tasks/main.yml": OF_FILES + condition,
+        "roles/gpu/files/nvidia-device-plugin.yaml": "config: {name: sharing, default: a}\n",
+        "roles/gpu/files/map.yaml": IN_OTHER.replace("SPACE", space),
+        "apps/pod.yaml": ASKING,
+    }
+    reports = lint_files([GivenFile(name, text) for name, text in files.items()])
+    told = [each.code for report in reports for each in report.findings if each.severity != "info"]
+
+    assert ("GPU1120" in told) is wrong
+
+
 def test_its_own_values_go_over_those_of_files() -> None:
     files = TASKS.replace("    chart_version", "    values_files: [own.yaml]\n    chart_version")
 
@@ -310,3 +353,11 @@ def test_an_objects_own_kind_and_name_are_its_own() -> None:
         ("Own", "own"),
         ("Node", "own"),
     ]
+
+
+@pytest.mark.parametrize("condition", ["", "  when: gpus | bool\n"])
+def test_a_chart_of_files_may_not_be_there_where_its_task_has_a_condition(condition: str) -> None:
+    (document,) = read_texts(OF_FILES + condition, "roles/gpu/tasks/main.yml").documents
+    (item,) = AnsibleReader().read(document).items
+
+    assert item.source.is_optional is bool(condition)

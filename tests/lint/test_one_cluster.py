@@ -115,6 +115,7 @@ def codes(files: dict[str, str], **more: Any) -> set[str]:
             "team/service.yaml": SERVICE,
         },
         {"karpenter/pool.yaml": pool(), "charts/values.yaml": HUB},
+        {"cdk/cdk.out/pool.yaml": pool(), "k8s/apps/pod.yaml": pod()},
         {
             "karpenter/pool.yaml": pool(),
             "apps/pod.yaml": pod(),

@@ -272,6 +272,121 @@ def test_a_disk_is_made_where_its_pod_can_be(texts: tuple[str, ...], wrong: bool
     assert ("GPU1388" in codes(*given)) is wrong
 
 
+KEPT = """\
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: kept}
+spec: {storageClassName: by-hand, csi: {driver: fsx.csi.aws.com, volumeHandle: fs-1}}
+"""
+OF_CLAIM = "claimRef: {name: data, namespace: default}"
+OF_CLASS = CLAIM.replace("storageClassName: disks", "storageClassName: by-hand, volumeName: kept")
+
+
+@pytest.mark.parametrize(
+    ("volume", "claim", "wrong"),
+    [
+        (KEPT, OF_CLASS.replace("by-hand", "by-hands"), True),
+        (KEPT, OF_CLASS.replace("by-hand", '""'), True),
+        (KEPT.replace("storageClassName: by-hand, ", ""), OF_CLASS, True),
+        (KEPT, OF_CLASS, False),
+        (KEPT.replace("by-hand", '""'), OF_CLASS.replace("by-hand", '""'), False),
+        (KEPT.replace("storageClassName: by-hand, ", ""), OF_CLASS.replace("by-hand", '""'), False),
+        (KEPT, OF_CLASS.replace("storageClassName: by-hand, ", ""), False),
+        (KEPT, OF_CLASS.replace("by-hand", "$CLASS"), False),
+        (KEPT.replace("by-hand", "$CLASS"), OF_CLASS, False),
+        (KEPT, OF_CLASS.replace("by-hand", "b").replace(": kept", ": other"), False),
+        (KEPT, OF_CLASS.replace("by-hand", "b").replace(": kept", ': ""'), False),
+        (KEPT.replace("name: kept", "name: $A"), OF_CLASS.replace("by-hand", "b"), False),
+        (f"{KEPT}---\n{KEPT}", OF_CLASS.replace("by-hand", "b"), False),
+        # One that names its claim is bound to it whatever their classes are.
+        (KEPT.replace("spec: {", f"spec: {{{OF_CLAIM}, "), OF_CLASS.replace("hand", "b"), False),
+        (
+            KEPT.replace(
+                "{name: kept}",
+                "{name: kept, annotations: {volume.beta.kubernetes.io/storage-class: b}}",
+            ),
+            OF_CLASS.replace("by-hand", "b"),
+            False,
+        ),
+    ],
+)
+def test_a_claim_is_of_the_class_of_the_volume_that_it_names(
+    volume: str, claim: str, wrong: bool
+) -> None:
+    assert ("GPU1388" in codes(volume, claim, pod(more=VOLUME))) is wrong
+    assert "GPU1388" not in codes(volume, claim.replace("name: data", "name: b"), pod(more=VOLUME))
+
+
+@pytest.mark.parametrize(
+    ("volume", "claim", "own", "other", "fix"),
+    [
+        (KEPT, OF_CLASS.replace("by-hand", '""'), "no class", "the class by-hand", "by-hand"),
+        (
+            KEPT.replace("storageClassName: by-hand, ", ""),
+            OF_CLASS,
+            *("the class by-hand", "no class", '""'),
+        ),
+    ],
+)
+def test_both_classes_are_told(volume: str, claim: str, own: str, other: str, fix: str) -> None:
+    texts = "---\n".join((volume, claim, pod(more=VOLUME)))
+    (told,) = (each for each in found([("a.yaml", texts)]) if each.code == "GPU1388")
+
+    assert told.message == (
+        f"The PersistentVolumeClaim data is of {own}, and the PersistentVolume kept, which it "
+        f"names, of {other}: it is never bound to it, and pods of the Pod a stay Pending."
+    )
+    assert told.fix == f"Write storageClassName: {fix} in the claim."
+
+
+PLACED = """\
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: kept}
+spec:
+  csi: {driver: ebs.csi.aws.com, volumeHandle: vol-1}
+  nodeAffinity: {required: {nodeSelectorTerms: [TERMS]}}
+"""
+IN_ZONE = "{matchExpressions: [{key: KEY, operator: In, values: [ZONE]}]}"
+OF_KUBERNETES = IN_ZONE.replace("KEY", "topology.kubernetes.io/zone")
+OF_EBS = IN_ZONE.replace("KEY", "topology.ebs.csi.aws.com/zone")
+IN_C = "{key: topology.ebs.csi.aws.com/zone, operator: In, values: [eu-west-1c]}"
+TWICE = f"{{matchExpressions: [{IN_C}, {IN_C}]}}"
+ONTO = CLAIM.replace("storageClassName: disks", 'storageClassName: "", volumeName: kept')
+
+
+@pytest.mark.parametrize(
+    ("nodes", "terms", "claim", "wrong"),
+    [
+        (ONE_ZONE, OF_KUBERNETES.replace("ZONE", "eu-west-1c"), ONTO, True),
+        (ONE_ZONE, OF_EBS.replace("ZONE", "eu-west-1c"), ONTO, True),
+        (
+            pool("[eu-west-1b]", "topology.kubernetes.io/zone"),
+            OF_EBS.replace("ZONE", "eu-west-1c"),
+            ONTO,
+            True,
+        ),
+        (ONE_ZONE, OF_EBS.replace("ZONE", "eu-west-1b"), ONTO, False),
+        (ONE_ZONE, OF_EBS.replace("ZONE", "eu-west-1c, eu-west-1b"), ONTO, False),
+        (ONE_ZONE, OF_EBS.replace("ZONE", "$ZONE"), ONTO, False),
+        (ONE_ZONE, OF_EBS.replace("ZONE", "c").replace("In,", "NotIn,"), ONTO, False),
+        (ONE_ZONE, OF_EBS.replace("ZONE", "c") + ", {matchExpressions: []}", ONTO, False),
+        (ONE_ZONE, f"{TWICE}, {{matchFields: []}}", ONTO, False),
+        (ONE_ZONE, TWICE, ONTO, True),
+        (ONE_ZONE, "", ONTO, False),
+        (ONE_ZONE, OF_EBS.replace("ZONE", "eu-west-1c"), CLAIM, False),
+        (group(), OF_EBS.replace("ZONE", "eu-west-1c"), ONTO, False),
+    ],
+)
+def test_a_volume_that_is_named_is_where_its_pods_can_be(
+    nodes: str, terms: str, claim: str, wrong: bool
+) -> None:
+    volume = PLACED.replace("TERMS", terms)
+
+    assert ("GPU1388" in codes(nodes, volume, claim, pod(more=VOLUME))) is wrong
+    assert "GPU1388" not in codes(nodes, volume, volume, claim, pod(more=VOLUME))
+
+
 def test_a_cluster_of_one_zone_has_its_disks_there() -> None:
     other = "- {name: b, instanceType: m5.large, availabilityZones: [ZONE]}\n"
     early = EBS.replace("MORE", "")
@@ -526,6 +641,49 @@ def test_files_of_values_are_there(form: str, names: str, more: str, wrong: int)
     assert "GPU1379" not in said(files)
 
 
+MAP_OF_VALUES = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: shared, namespace: gpu}
+data: {values.yaml: "gfd: {enabled: true}", more.yaml: "{}"}
+"""
+FROM_MAP = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: plugin, namespace: gpu}
+spec:
+  chart: {spec: {chart: nvidia-device-plugin}}
+  valuesFrom: [{kind: ConfigMap, name: sharedMORE}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "of_map", "wrong"),
+    [
+        (", valuesKey: moer.yaml", MAP_OF_VALUES, "spec.valuesFrom[0].valuesKey"),
+        ("", MAP_OF_VALUES.replace("values.yaml", "value.yaml"), "spec.valuesFrom[0]"),
+        ("", MAP_OF_VALUES, ""),
+        (", valuesKey: more.yaml", MAP_OF_VALUES, ""),
+        (", valuesKey: moer.yaml, optional: true", MAP_OF_VALUES, ""),
+        (", valuesKey: $KEY", MAP_OF_VALUES, ""),
+        (", valuesKey: moer.yaml", MAP_OF_VALUES.replace("space: gpu", "space: b"), ""),
+        (", valuesKey: moer.yaml", MAP_OF_VALUES.replace("space: gpu", "space: $A"), ""),
+        (", valuesKey: moer.yaml", MAP_OF_VALUES.replace("name: shared", "name: $A"), ""),
+        (", valuesKey: moer.yaml", f"{MAP_OF_VALUES}---\n{MAP_OF_VALUES}", ""),
+        (", valuesKey: moer.yaml", MAP_OF_VALUES.replace("data: {", "data: {$A: a, "), ""),
+    ],
+)
+def test_a_release_takes_values_of_a_key_that_the_config_map_has(
+    more: str, of_map: str, wrong: str
+) -> None:
+    files = {"a/plugin.yaml": FROM_MAP.replace("MORE", more), "a/map.yaml": of_map}
+    missing = [each for each in found(files.items()) if each.code == "GPU1379"]
+
+    assert [each.path for each in missing] == ([wrong] if wrong else [])
+    files["b/map.yaml"] = files.pop("a/map.yaml")
+    assert "GPU1379" not in said(files)
+
+
 def test_a_chart_that_is_not_given_may_have_any_values() -> None:
     source = ONE.replace("NAMES", "values-prod.yaml").replace("MORE", "a: b")
 
@@ -594,3 +752,53 @@ spec:
 def test_a_source_of_one_chart_is_called_like_it() -> None:
     assert codes(OFF, OF_A_SOURCE) == []
     assert codes(OFF, OF_A_SOURCE.replace("node-feature", "other")) == ["GPU1101"]
+
+
+DEPLOYED = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: llm, namespace: ml}
+spec:
+  selector: {matchLabels: {app: llm}}
+  template:
+    metadata: {labels: {app: llm}}
+    spec: {containers: [{name: a, image: a:1, resources: {limits: {nvidia.com/gpu: 1}}}]}
+---
+"""
+SCALES = """\
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: llm, namespace: ml}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: llm-worker}
+  maxReplicas: 2
+"""
+
+
+def test_a_scaler_of_a_chart_or_a_guide_may_mean_what_is_not_shown() -> None:
+    shown = DEPLOYED + SCALES
+
+    assert "GPU1191" in said({"a/all.yaml": shown})
+    apart = {"a/one/a.yaml": DEPLOYED, "a/two/a.yaml": SCALES}
+    built = {"a/kustomization.yaml": "resources: [one/a.yaml, two/a.yaml]\n"}
+    assert "GPU1191" not in said(apart | built)
+    assert "GPU1191" not in said({"README.md": f"```yaml\n{shown}```\n"})
+    chart = {"a/Chart.yaml": "apiVersion: v2\nname: a\nversion: 1.0.0\n"}
+    assert "GPU1191" not in said({**chart, "a/templates/all.yaml": shown})
+
+
+def test_an_application_of_a_chart_without_gpus_is_not_judged() -> None:
+    application = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a, namespace: b}\n"
+        "spec:\n  destination: {namespace: a, server: https://kubernetes.default.svc}\n"
+        "  source: {repoURL: https://a.example, path: charts/CHART, helm: {valueFiles: [b.yaml]}}\n"
+    )
+    told = []
+    for chart in ("nvidia-device-plugin", "web"):
+        files = {
+            "a/app.yaml": application.replace("CHART", chart),
+            f"charts/{chart}/Chart.yaml": f"apiVersion: v2\nname: {chart}\nversion: 1.0.0\n",
+        }
+        told.append("GPU1379" in said(files))
+
+    assert told == [True, False]

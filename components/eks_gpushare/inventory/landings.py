@@ -101,14 +101,17 @@ class Places:
 
     @cached_property
     def nearest(self) -> Candidates:
-        """The first with the most labels that they want, where they may be nowhere."""
+        """The first with the most labels that they want, where they may be nowhere.
+
+        Of such that lack as many, one with all of somebody's own labels is the one that was meant.
+        """
         some = self._grounds.index.meeting_any(self._spec)
         positions: Iterable[int] = self.having.positions
         if some is not None:
             other = next((position for position in positions if position not in some), None)
             near = some & self.having.among
             positions = sorted(near if other is None else near | {other})
-        return min(map(self._place, positions), key=lambda landing: len(landing.landing.labels))
+        return min(map(self._place, positions), key=lambda place: _missed(place.landing.labels))
 
     @cached_property
     def alike(self) -> tuple[Offer, ...]:
@@ -211,3 +214,8 @@ def grounds(inventory: Inventory, cluster: str) -> Grounds:
 def starting_grounds(inventory: Inventory, cluster: str) -> Grounds:
     """The same with all taints that nodes start with."""
     return Grounds(offers(inventory, cluster).every, starting=True)
+
+
+def _missed(labels: Sequence[str]) -> tuple[int, int]:
+    """How many labels nodes lack, and how many of these are not Kubernetes' own."""
+    return len(labels), sum("kubernetes.io/" not in each for each in labels)

@@ -16,6 +16,7 @@ from eks_gpushare.lint.application_values import (
 )
 from eks_gpushare.lint.applied_by_commands import of_commands
 from eks_gpushare.lint.beside import beside, named_values
+from eks_gpushare.lint.flux_variables import FluxVariables
 from eks_gpushare.lint.given_variables import judge_given
 from eks_gpushare.lint.named_folders import of_files
 from eks_gpushare.lint.playbooks import Playbooks
@@ -83,6 +84,7 @@ def read_files(
         applied=of_commands(files),
         spaces=spaces,
         playbooks=Playbooks(files),
+        flux=FluxVariables(files, kustomizations),
     )
     kustomizations.build_in(each for named in folders.values() for each in named)
     for given in files:

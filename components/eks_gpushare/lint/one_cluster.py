@@ -74,7 +74,7 @@ _PARTS: Final = frozenset(
         *("module", "modules", "cfn", "cloudformation", "metrics", "deploy", "scripts", "live"),
         *("app", "apps", "application", "applications", "dcgm", "nvdp", "nfd", "kustomize"),
         *("stages", "stacks", "init", "network", "vpc", "iam", "security", "storage"),
-        *("runtime", "runtimes", "serving", "kserve", "d"),
+        *("runtime", "runtimes", "serving", "kserve", "d", "cdk"),
         *("ansible", "playbook", "playbooks", "roles"),
         *("hami", "kai", "scheduler", "schedulers", "keda", "prometheus", "exporter", "gfd"),
     )

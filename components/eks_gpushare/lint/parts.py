@@ -69,6 +69,8 @@ class Links:
         """Paths at which a file of values may lie that is read besides."""
         self._of_applications: dict[str, list[str]] = {}
         """Folders that applications of a file name, from the top of their repository."""
+        self._substituting: list[str] = []
+        """Files that take variables of Flux of ConfigMaps, which may be in folders below."""
         self._values: dict[str, list[str]] = {}
         """Files of values that they name, likewise."""
         self._patterns: dict[str, list[str]] = {}
@@ -128,6 +130,7 @@ class Links:
     def _look_at_applications(self, path: str, file: GivenFile) -> None:
         if folders := [each.folder for each in applied_by(file)]:
             self._of_applications[path] = folders
+            self._substituting += (path,) if "substituteFrom" in file.text else ()
         if applied := folders_applied_by(file):
             self._named.setdefault(path, []).extend(applied)
         if tails := list(values_of_applications(file)):
@@ -181,6 +184,8 @@ class Links:
             is_meant = those_meant(folders)
             built = (each for each in self._kustomizations if is_meant(posixpath.dirname(each)))
             joined.join((file, *below.of_application(file, folders), *built))
+        for file in self._substituting:
+            joined.join((file, *below.of_folder(posixpath.dirname(file))))
 
     def _join_ways(self, joined: Joined) -> None:
         """Join files that are one or the other with what says so.
@@ -240,6 +245,10 @@ class _Below:
         for folder, files in folders.items():
             for each in folders_above(folder):
                 self._first.setdefault(each, []).append(files[0])
+
+    def of_folder(self, folder: str) -> Sequence[str]:
+        """A file of each folder in one, and of that."""
+        return self._first.get(folder, ())
 
     def of_application(self, file: str, named: Sequence[str]) -> Iterator[str]:
         """Files of folders that applications name, from whichever folder above them on."""

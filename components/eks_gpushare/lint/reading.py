@@ -17,6 +17,7 @@ from eks_gpushare.lint.applied_by_commands import with_applied
 from eks_gpushare.lint.builds import in_all_builds
 from eks_gpushare.lint.dumps import without_what_controllers_made
 from eks_gpushare.lint.file_in_reading import FileInReading, edits_of, kind_of
+from eks_gpushare.lint.flux_variables import FluxVariables
 from eks_gpushare.lint.judging import Scoped
 from eks_gpushare.lint.layouts import laid_out
 from eks_gpushare.lint.left_out import left_out
@@ -34,7 +35,6 @@ from eks_gpushare.lint.terraform_roots import TerraformRoots, is_terraform
 from eks_gpushare.lint.unread import (
     NO_KIND,
     as_note,
-    cannot,
     is_assertion,
     is_of_others,
     is_yaml,
@@ -44,9 +44,10 @@ from eks_gpushare.lint.unread import (
     not_rendered,
     of_others,
     told,
+    told_of_character,
     unreadable,
 )
-from eks_gpushare.lint.value_files import missing_values
+from eks_gpushare.lint.value_files import missing_keys, missing_values
 from eks_gpushare.lint.variants import is_loose, values_to_come
 from eks_gpushare.lint.written import written_in
 from eks_gpushare.manifests.checks.charts.chart_values import values_of_files
@@ -61,7 +62,7 @@ from eks_gpushare.manifests.readers.subcharts import (
     chart_above,
     of_its_chart,
 )
-from eks_gpushare.manifests.texts import is_passed_over, read_texts, unreadable_character
+from eks_gpushare.manifests.texts import read_texts, unreadable_character
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -81,7 +82,6 @@ if TYPE_CHECKING:
     from eks_gpushare.manifests.document import DocumentReader, Read
     from eks_gpushare.manifests.files import GivenFile
     from eks_gpushare.manifests.readers.subcharts import Subchart
-    from eks_gpushare.stack_file.yaml_problems import YamlProblem
 
 _MOST_WITHIN: Final = 4
 """Documents within documents that are followed: a script's manifest's ConfigMap's configuration."""
@@ -108,6 +108,7 @@ class Reading:
     spaces: Spaces = field(default_factory=lambda: Spaces({}, ()))
     """The namespaces that these give to objects."""
     playbooks: Playbooks = field(default_factory=Playbooks)
+    flux: FluxVariables = field(default_factory=FluxVariables)
     documents: int = 0
     read: int = 0
     """Keys and values of the files together."""
@@ -187,7 +188,9 @@ class Reading:
             return False
         bad = unreadable_character(text, file.name)
         if bad is not None:
-            return self._unread(file, text, bad)
+            placed, file.readable = told_of_character(bad, file.name, text, in_folder=file.in_folder)
+            file.found.append(placed)
+            return False
         left = max(0, MOST_ITEMS - self.read)
         texts = read_texts(text, file.name, most=min(MAX_ITEMS, left), outlines=True)
         self.read += texts.items
@@ -210,23 +213,12 @@ class Reading:
         built = [
             self.spaces.given(self.playbooks.given(built))
             for document in texts.documents
-            for built in self.kustomizations.built(document)
+            for built in self.kustomizations.built(self.flux.given(document))
         ]
         known = [self._document(file, document, 0) for document in built]
         if not any(known) and file.in_folder:  # such as values of a chart of others
             file.found = [as_note(placed) for placed in file.found]
         return any(known)
-
-    def _unread(self, file: FileInReading, text: str, bad: YamlProblem) -> bool:
-        """What is said of a text with a character that YAML does not have."""
-        if is_passed_over(text, bad):
-            why = f"it is not checked: line {bad.line} begins with a byte order mark, U+FEFF"
-            file.found.append(Placed(not_read(why), None))
-        else:
-            is_none = is_of_others(file.name, text, bad, in_folder=file.in_folder)
-            file.readable = is_none
-            file.found.append(of_others(bad) if is_none else cannot(bad))
-        return False
 
     def _document(self, file: FileInReading, document: Document, depth: int) -> bool:
         self.documents += 1
@@ -347,6 +339,7 @@ class Reading:
         items = without_what_controllers_made([i for i in self.items if not self.is_part(i)])
         found = [*self.judgements, *values_of_files(parts)]
         found += missing_values(self.items, map(posixpath.normpath, self.files))
+        found += missing_keys(self.items)
         texts = {file.name: file.text for file in self.files.values()}
         others = self.everywhere or self.naming()
         said = (items, self.classes, texts, edges, others.changes)

@@ -12,6 +12,7 @@ from eks_gpushare.lint.rules.files import NOT_READ, TEMPLATE, TWICE, UNREADABLE
 from eks_gpushare.manifests.files import ENDINGS
 from eks_gpushare.manifests.json_text import is_json_file, is_log, is_measured
 from eks_gpushare.manifests.placeholders import is_template
+from eks_gpushare.manifests.texts import is_passed_over
 
 if TYPE_CHECKING:
     from eks_gpushare.findings.finding import Finding
@@ -138,6 +139,17 @@ def is_of_others(name: str, text: str, problem: YamlProblem, *, in_folder: bool)
     if not in_folder or problem.kind in ("duplicate", "size") or is_template(text, problem.line):
         return False
     return _IS_OURS.search(text) is None
+
+
+def told_of_character(
+    bad: YamlProblem, name: str, text: str, *, in_folder: bool
+) -> tuple[Placed, bool]:
+    """What is said of a text with a character that YAML does not have; whether it is no mistake."""
+    if is_passed_over(text, bad):
+        why = f"it is not checked: line {bad.line} begins with a byte order mark, U+FEFF"
+        return Placed(not_read(why), None), True
+    is_none = is_of_others(name, text, bad, in_folder=in_folder)
+    return of_others(bad) if is_none else cannot(bad), is_none
 
 
 def is_assertion(value: object) -> bool:

@@ -1,20 +1,28 @@
 """Files of values that an application of Argo CD names in the folder of a chart that is given.
 
-Source: https://argo-cd.readthedocs.io/en/stable/user-guide/helm/#values-files: Argo CD ends where
-one is not there, unless `ignoreMissingValueFiles` is set; November 2026. Of a path that leaves the
+And keys of ConfigMaps of which a release of Flux takes values.
+
+Sources, November 2026: https://argo-cd.readthedocs.io/en/stable/user-guide/helm/#values-files: Argo
+CD ends where one is not there, unless `ignoreMissingValueFiles` is set. Of a path that leaves the
 chart's folder, or of another source, it is not known where it leads.
+https://fluxcd.io/flux/components/helm/helmreleases/#values-references: the ConfigMap is in the
+namespace of the HelmRelease, and the key is `values.yaml` where none is named.
 """
 
 from __future__ import annotations
 
 import difflib
 import posixpath
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.inventory.items import Release
+from eks_gpushare.inventory.by_value import ByValue
+from eks_gpushare.inventory.items import ConfigMap, Release
 from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items
+from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.lint.rules.files import NO_VALUES
 from eks_gpushare.lint.scopes import CHART
 from eks_gpushare.manifests.application_sets import sources_of
@@ -28,6 +36,10 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.source import Source
 
 _YAML: Final = (".yaml", ".yml")
+_FROM: Final = ("spec", "valuesFrom")
+_BY_DEFAULT: Final = "values.yaml"
+_KEY: Final = re.compile(r"[-._A-Za-z0-9]+")
+"""What Kubernetes takes for a key: anything else is what something else fills in."""
 
 
 def missing_values(found: Iterable[Item], files: Iterable[str]) -> Iterator[Problem]:
@@ -80,3 +92,55 @@ def _problem(source: Source, place: FieldPath, name: str, folder: str, known: se
         "folder: Argo CD renders nothing.",
         f"Did you mean {close[0]}?" if close else "Name a file that is there, or add it.",
     )
+
+
+def missing_keys(found: Iterable[Item]) -> Iterator[Problem]:
+    """Keys of which releases of charts for GPUs take values, where the one ConfigMap lacks them.
+
+    Args:
+        found: Items of the files.
+    """
+    found = list(found)
+    maps = ByValue([each for each in found if isinstance(each, ConfigMap)], lambda e: [e.name])
+    said: set[tuple[str, str, FieldPath]] = set()
+    for item in found:
+        value = value_of(item) if isinstance(item, Release) else None
+        if at(value, "kind") != "HelmRelease":
+            continue
+        space, folder = at(value, "metadata", "namespace"), posixpath.dirname(item.source.file)
+        for index, source in enumerate(items(at(value, *_FROM))):
+            written = at(source, "valuesKey")
+            where = (*_FROM, index, *(("valuesKey",) if written else ()))
+            mark = item.source.file, item.source.name, where
+            if mark in said or not _is_needed(source):
+                continue
+            key, name = written or _BY_DEFAULT, at(source, "name")
+            known = _keys(maps.may_have(name), name, space, folder)
+            if isinstance(key, str) and known and key not in known:
+                said.add(mark)
+                yield Problem(
+                    NO_VALUES,
+                    replace(item.source, path=()),
+                    where,
+                    f"{at_start(item.source.name)} takes values of {key} of the ConfigMap {name}, "
+                    f"whose keys are {', '.join(known)}: Flux installs nothing.",
+                    "Name one of those, or add the key to the ConfigMap.",
+                )
+
+
+def _is_needed(source: Any) -> bool:
+    return at(source, "kind") == "ConfigMap" and at(source, "optional") in (None, False)
+
+
+def _keys(meant: Iterable[ConfigMap], name: Any, space: Any, folder: str) -> tuple[str, ...]:
+    """The keys of the one ConfigMap of a name and a namespace, if it is in a release's folder.
+
+    One in another folder may be another cluster's.
+    """
+    found = [each for each in meant if each.namespace in (space, UNKNOWN)]
+    one = found[0] if len(found) == 1 else None
+    if one is None or (one.name, one.namespace) != (name, space) or one.data is UNKNOWN:
+        return ()
+    is_there = posixpath.dirname(one.source.file) == folder
+    is_whole = all(map(_KEY.fullmatch, one.data))
+    return tuple(one.data) if is_there and is_whole else ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.by_value import ByValue, together
 from eks_gpushare.inventory.items import PART_OF_POD, SCALERS, Pointer, Release, Workload
@@ -12,6 +13,7 @@ from eks_gpushare.inventory.matching import selects
 from eks_gpushare.inventory.pod_totals import containers
 from eks_gpushare.inventory.problem import NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
+from eks_gpushare.inventory.requests import requests_of
 from eks_gpushare.inventory.scheduling import said
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
@@ -19,6 +21,7 @@ from eks_gpushare.inventory.wording import at_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from eks_gpushare.findings.finding import Severity
     from eks_gpushare.inventory.inventory import Inventory
@@ -64,7 +67,10 @@ def pointers(inventory: Inventory) -> Iterator[Judgement]:
             ]
         )
         spaces = {release.namespace for release in inventory.of(Release, cluster)}
-        for pointer in inventory.of(Pointer, cluster):
+        every = inventory.of(Pointer, cluster)
+        scalers = (each for each in every if each.kind in SCALERS)
+        scaled = {text(at(each.spec, "scaleTargetRef", "name")) for each in scalers}
+        for pointer in every:
             if pointer.kind not in _OF_PODS:
                 continue
             if pointer.spec is UNKNOWN:
@@ -76,6 +82,8 @@ def pointers(inventory: Inventory) -> Iterator[Judgement]:
             may_be_more = not inventory.complete or of_charts
             if pointer.kind in SCALERS:
                 yield from _target(pointer, workloads, may_be_more=may_be_more)
+                if not (of_charts or inventory.complete or UNKNOWN in scaled):
+                    yield from _by_own_name(pointer, workloads, scaled)
                 yield from _triggers(pointer)
             else:
                 yield from _pods(pointer, workloads, may_be_more=may_be_more)
@@ -136,6 +144,42 @@ def _target(pointer: Pointer, workloads: _Workloads, *, may_be_more: bool) -> It
         "Name the workload by its kind and name, and stand in its namespace.",
         _severity(near, kind) if may_be_more else None,
     )
+
+
+def _by_own_name(
+    pointer: Pointer, workloads: _Workloads, scaled: AbstractSet[Any]
+) -> Iterator[Problem]:
+    """A scaler that is called as the workload with GPUs beside it, and names another like it.
+
+    That other may be in further files; of both there, one would be called after its own. Of a chart
+    conditions may make it, and a guide shows a part.
+    """
+    target = at(pointer.spec, "scaleTargetRef")
+    kind, name, own = text(at(target, "kind")) or "Deployment", at(target, "name"), pointer.name
+    if not (isinstance(name, str) and isinstance(own, str)) or any(workloads.called.may_have(name)):
+        return
+    if is_guide(pointer.source.file) or "/templates/" in f"/{pointer.source.file}":
+        return
+    there = workloads.placed.may_have(together(pointer.namespace, own))
+    is_near = name.startswith(f"{own}-") or own.startswith(f"{name}-")
+    if len(there) != 1 or not is_near or own in scaled or pointer.namespace is UNKNOWN:
+        return
+    workload = there[0]
+    is_it = (workload.namespace, workload.name, workload.kind) == (pointer.namespace, own, kind)
+    if is_it and _folder(workload) == _folder(pointer) and any(requests_of(workload)):
+        yield Problem(
+            NO_TARGET,
+            pointer.source,
+            ("spec", "scaleTargetRef", "name"),
+            f"{at_start(pointer.source.name)} scales the {kind} {name}, which is not here, and not "
+            f"{workload.source.name} beside it.",
+            f"Name {own}, if that was meant.",
+            "warning",
+        )
+
+
+def _folder(item: Workload | Pointer) -> str:
+    return item.source.file.rpartition("/")[0]
 
 
 def _severity(near: Sequence[Workload], kind: Any) -> Severity:

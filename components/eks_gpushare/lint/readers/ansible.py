@@ -56,6 +56,8 @@ class _Task(NamedTuple):
     """Where it says for what it is done, if that alone tells how often."""
     variables: Mapping[str, Any] = MappingProxyType({})
     """Those of the play."""
+    is_whole: bool = False
+    """Whether it is done once, or else not at all: by a condition of its own alone."""
 
 
 class AnsibleReader:
@@ -75,7 +77,10 @@ class AnsibleReader:
             if at(task.given, "state") == "absent" or at(task.given, "release_state") == "absent":
                 continue
             whence = document
-            if not task.is_sure:
+            if task.is_whole and _is_by_files(task):
+                # Nothing follows but where the files' values go, if they go anywhere.
+                whence = replace(document, is_optional=True)
+            elif not task.is_sure:
                 whence = replace(document, alone=f"{document.file}:{task.place}")
             if task.module in _CHARTS:
                 read = _release(task, whence)
@@ -102,7 +107,9 @@ def _tasks(
         loop = (*place, unsure[0]) if len(unsure) == 1 and unsure[0] in LOOPS and sure else ()
         for module in (*_CHARTS, *_OBJECTS):
             if isinstance(given := each.get(module), dict):
-                yield _Task(module, (*place, module), given, sure and not unsure, loop, known)
+                whole = sure and unsure == ["when"]
+                once = sure and not unsure
+                yield _Task(module, (*place, module), given, once, loop, known, whole)
         for key in WITHIN:
             is_main = key not in ("rescue", "handlers")
             once = sure and not unsure and is_main
@@ -120,6 +127,13 @@ def _each_time(document: Document, tasks: Iterable[_Task]) -> Iterator[_Task]:
         for item in found:
             given = for_item(document, task.place, task.given, item)
             yield task._replace(given=given, is_sure=True)
+
+
+def _is_by_files(task: _Task) -> bool:
+    """Whether it installs a chart all of whose values are those of files."""
+    given = task.given
+    own = any(given.get(key) for key in (*_VALUES, "set_values"))
+    return task.module in _CHARTS and bool(given.get("values_files")) and not own
 
 
 def _release(task: _Task, document: Document) -> Read:

@@ -39,8 +39,9 @@ TEMPLATE = Rule(
 NO_VALUES = Rule(
     "GPU1379",
     "error",
-    "The files of values that an application names are there.",
-    "Argo CD stops at one that is not: nothing of the chart is installed or brought up to date.",
+    "The values that an application, or a release of Flux, takes from elsewhere are there.",
+    "Argo CD stops at a file that is not, and Flux at a key of a ConfigMap: nothing of the chart "
+    "is installed or brought up to date.",
     "https://argo-cd.readthedocs.io/en/stable/user-guide/helm/#values-files",
 )
 

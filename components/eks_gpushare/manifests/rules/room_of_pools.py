@@ -65,9 +65,9 @@ RESERVED_IN_VAIN: Final = Rule(
 NO_SUBNET: Final = Rule(
     "GPU1285",
     "warning",
-    "A node class selects subnets that are there.",
-    "A class that finds none is not ready: Karpenter passes its pools over, and their pods stay "
-    "Pending.",
+    "The node class that a pool names is there, and selects subnets that are.",
+    "A class that is not there, or finds none, is not ready: Karpenter passes its pools over, and "
+    "their pods stay Pending.",
     "https://karpenter.sh/docs/concepts/nodeclasses/#specsubnetselectorterms",
 )
 OTHER_ARCHITECTURE: Final = Rule(

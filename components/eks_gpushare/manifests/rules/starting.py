@@ -25,10 +25,11 @@ NO_USE_OF_IT: Final = Rule(
 ONE_NODE: Final = Rule(
     "GPU1388",
     "error",
-    "A disk is where all pods that have it can be.",
+    "Pods get the volume that they claim, and a disk is where all that have it can be.",
     "An EBS volume is attached to one instance: pods on others stay in ContainerCreating with "
     "Multi-Attach error, and hold their GPUs, and for a claim that is for many none is made. It "
-    "stays in one zone: where no node of its pod is there, the pod stays Pending.",
+    "stays in one zone: where no node of its pod is there, the pod stays Pending. A claim of "
+    "another class than the volume that it names is never bound.",
     "https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes",
 )
 OTHER_RUNTIME: Final = Rule(

@@ -25,6 +25,7 @@ from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.manifests.application_sets import is_set, sources_of
 from eks_gpushare.manifests.charts import PROMETHEUS
 from eks_gpushare.manifests.checks.metrics.queries import queries, rules_of
 from eks_gpushare.manifests.checks.metrics.scraped import MONITORS, OF_GPUS, about_of, ends_of
@@ -197,22 +198,32 @@ def _servers(inventory: Inventory, cluster: str, kind: str) -> Iterator[tuple[It
         by_name = at(release.values, *_SPEC, f"{key}NilUsesHelmValues") in (None, True)
         if selector:
             yield release, UNKNOWN if has_unknown(selector) else selector
-        elif by_name and (name := _installed_as(release)):
+        elif by_name and (name := installed_as(release)):
             yield release, {"matchLabels": {"release": name}}
         else:
             yield release, {}
 
 
-def _installed_as(release: Release) -> str:
+def installed_as(release: Release) -> str:
     """The name by which Helm has a release; empty where it is not known.
 
     Flux puts the namespace that it goes to before it: `GetReleaseName` of HelmRelease's API.
+
+    Args:
+        release: The release.
     """
     value, name = value_of(release), release.name
+    if is_set(value):
+        value = at(value, "spec", "template")
+        name = at(value, "metadata", "name")
     if not isinstance(name, str):
         return ""
     spec = at(value, "spec")
-    own = at(spec, "releaseName") or at(spec, "source", "helm", "releaseName")
+    sources = [each for _, each in sources_of(spec)]
+    # Of several sources each is installed by a name of its own.
+    meant = [each for each in sources if at(each, "chart") == release.chart] or sources
+    named = (at(each, "helm", "releaseName") for each in meant)
+    own = at(spec, "releaseName") or next(filter(None, named), None)
     space = at(spec, "targetNamespace") if at(value, "kind") == "HelmRelease" else None
     whole = own or (f"{space}-{name}" if space else name)
     return whole if not has_unknown([own, space]) else ""

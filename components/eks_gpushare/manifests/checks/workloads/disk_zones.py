@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
 
-_ZONES: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+ZONES: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 _REQUIREMENTS: Final = ("spec", "template", "spec", "requirements")
 _LATE: Final = "WaitForFirstConsumer"
 
@@ -39,9 +39,9 @@ def zones(inventory: Inventory) -> Iterator[Judgement]:
         ground, said = grounds(inventory, cluster), set[int]()
         for workload, requests in gpu_workloads(inventory, cluster) if early else ():
             here = [offer.kind.nodes for offer in ground.places(workload, requests).offers]
-            zones = _together(here)
+            zones = zones_of(here)
             others = [each for each in inventory.of(NodeSet, cluster) if each not in here]
-            if not zones or (others and _together(others) == zones):
+            if not zones or (others and zones_of(others) == zones):
                 continue
             for claim in _claims(workload, pointers):
                 named = at(claim, "storageClassName")
@@ -67,8 +67,12 @@ def _is_of(storage: Pointer, named: Any) -> bool:
     return is_same(storage.name, named) if named else named is None and is_default(storage)
 
 
-def _together(nodes: Sequence[NodeSet]) -> frozenset[str]:
-    """The zones of all; none where some are not known."""
+def zones_of(nodes: Sequence[NodeSet]) -> frozenset[str]:
+    """The zones of all; none where some are not known.
+
+    Args:
+        nodes: What makes nodes.
+    """
     found = [_zones(each) for each in nodes]
     return frozenset[str]().union(*found) if all(found) else frozenset()
 
@@ -78,7 +82,7 @@ def _zones(nodes: NodeSet) -> frozenset[str]:
     value = value_of(nodes)
     given = at(value, *nodes.source.path, "availabilityZones")
     for each in items(at(value, *_REQUIREMENTS)):
-        if at(each, "key") in _ZONES and at(each, "operator") == "In":
+        if at(each, "key") in ZONES and at(each, "operator") == "In":
             given = at(each, "values")
     return frozenset() if has_unknown(given) else frozenset(map(str, items(given)))
 
