@@ -188,7 +188,9 @@ class Reading:
             return False
         bad = unreadable_character(text, file.name)
         if bad is not None:
-            placed, file.readable = told_of_character(bad, file.name, text, in_folder=file.in_folder)
+            placed, file.readable = told_of_character(
+                bad, file.name, text, in_folder=file.in_folder
+            )
             file.found.append(placed)
             return False
         left = max(0, MOST_ITEMS - self.read)
