@@ -78,7 +78,8 @@ HIGH = pod(more="priorityClassName: high")
         ((quota("'{{ .a }}'").replace("{'{{ .a }}'}", "'{{ .a }}'"), pod()), []),
         ((quota(space="other"), pod()), []),
         ((quota(space="'{{ .a }}'"), pod(space="")), []),
-        ((quota(space=""), pod(space="")), ["error"]),
+        ((quota(space=""), pod(space="")), ["info"]),
+        ((f"{quota(space='')}---\n{pod(space='')}",), ["error"]),
         ((quota(space=""), pod()), []),
         ((quota(), pod(space="")), []),
         ((quota(more=", scopes: [BestEffort]"), pod()), []),
@@ -101,6 +102,19 @@ HIGH = pod(more="priorityClassName: high")
 )
 def test_pods_are_within_quotas(texts: tuple[str, ...], expected: list[str]) -> None:
     assert severities(*texts) == expected
+
+
+@pytest.mark.parametrize(("built", "severity"), [("quota.yaml, pod.yaml", "error"), ("", "info")])
+def test_files_of_one_kustomization_go_into_one_namespace(built: str, severity: str) -> None:
+    files = {
+        "quota.yaml": quota(space=""),
+        "pod.yaml": pod(space=""),
+        "kustomization.yaml": f"resources: [{built or 'pod.yaml'}]\n",
+    }
+    reports = lint_files([GivenFile(name, text) for name, text in files.items()])
+    found = [each for report in reports for each in report.findings if each.code == "GPU1277"]
+
+    assert [each.severity for each in found] == [severity]
 
 
 @pytest.mark.parametrize(

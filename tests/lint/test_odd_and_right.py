@@ -1185,7 +1185,7 @@ def test_a_chart_of_a_closed_repository_is_another(repository: str, told: bool) 
 
 
 @pytest.mark.parametrize(
-    ("logged", "severity"), [('"api"', "warning"), ('"api", "audit"', "info"), ("", "warning")]
+    ("logged", "severity"), [('"api"', "warning"), ('"api", "audit"', "info"), ("", "info")]
 )
 def test_who_logs_who_did_what_has_chosen_what_else_to_log(logged: str, severity: str) -> None:
     root = f'resource "aws_eks_cluster" "a" {{\n  enabled_cluster_log_types = [{logged}]\n}}\n'

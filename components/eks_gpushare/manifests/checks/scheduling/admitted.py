@@ -6,6 +6,7 @@ Source: `plugin/pkg/admission/limitranger/admission.go`, `.../priority/admission
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -63,6 +64,21 @@ def _by_space(items: Iterable[Item]) -> Mapping[str | None, list[Item]]:
     return found
 
 
+def _as_sure(found: Problem, workload: Workload, other: Namespaced) -> Problem:
+    """A problem, as a note where nothing says that both go into one namespace.
+
+    Files beside each other may be applied with different ones, or one of them alone.
+    """
+    places = {_applied_with(each) for each in (workload, other)}
+    is_sure = _space(workload) != "" or len(places) == 1
+    return found if is_sure else replace(found, severity="info")
+
+
+def _applied_with(item: Namespaced) -> str:
+    document = item.source.document
+    return document.build or document.file if isinstance(document, Document) else ""
+
+
 @edge(NOT_CREATED, NO_SPARE_GPU)
 def within_quotas(inventory: Inventory) -> Iterator[Judgement]:
     """ResourceQuotas that count all pods of a namespace."""
@@ -81,9 +97,9 @@ def within_quotas(inventory: Inventory) -> Iterator[Judgement]:
             here = by_space.get(space, ())
             for quota in () if here and is_sent_away(inventory, workload) else here:
                 if _counts(quota, workload):
-                    yield from _over(workload, quota)
-                    if space not in with_limits:
-                        yield from _unsaid(workload, quota)
+                    unsaid = () if space in with_limits else _unsaid(workload, quota)
+                    found = (*_over(workload, quota), *unsaid)
+                    yield from (_as_sure(each, workload, quota) for each in found)
 
 
 def _counts(quota: Quota, workload: Workload) -> bool:
@@ -175,7 +191,8 @@ def within_limits(inventory: Inventory) -> Iterator[Judgement]:
             here = by_space.get(_space(workload), ())
             for each in () if here and is_sent_away(inventory, workload) else here:
                 for limit in items(at(each.spec, "limits")):
-                    yield from _above(workload, each, limit)
+                    for found in _above(workload, each, limit):
+                        yield _as_sure(found, workload, each)
 
 
 def _above(workload: Workload, of_range: Pointer, limit: Any) -> Iterator[Problem]:
