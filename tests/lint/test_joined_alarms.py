@@ -498,12 +498,17 @@ def test_what_a_later_chart_has_may_be_switched_off(given: str, wrong: bool) -> 
     assert ("GPU1034" in said(files)) == wrong
 
 
-@pytest.mark.parametrize(("how", "wrong"), [("--subresource=status ", False), ("", True)])
-def test_nodes_that_are_given_gpus_by_hand_are_stand_ins(how: str, wrong: bool) -> None:
-    script = (
-        "kubectl label node n1 lab/accelerator=fake-h100\n"
-        f"kubectl patch node n1 {how}--type=json -p '[{{}}]'\n"
-    )
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ("patch node n1 --subresource=status --type=json -p '[{}]'", False),
+        ("replace --raw /api/v1/nodes/${NODE}/status -f -", False),
+        ("patch node n1 --type=json -p '[{}]'", True),
+        ("get --raw /api/v1/nodes/n1", True),
+    ],
+)
+def test_nodes_that_are_given_gpus_by_hand_are_stand_ins(given: str, wrong: bool) -> None:
+    script = f"kubectl label node n1 lab/accelerator=fake-h100\nkubectl {given}\n"
 
     assert ("GPU1062" in said({"up.sh": script})) == wrong
 

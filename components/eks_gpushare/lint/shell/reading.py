@@ -39,7 +39,7 @@ _LOCAL: Final = re.compile(
     r"|\b(?:bare[-_ ]?metal|on[-_ ]?prem(?:ises)?|dgx(?:-?[0-9]+)?)\b"
     r"|\b(?:kind (?:create|get|load)|kind/.*\.sh|kind[- ](?:cluster|lab|nodes|workers?))\b"
     r"|\bsingle[- ]node (?:k3s|rke2|k8s|kubernetes|cluster)\b"
-    r"|\bpatch node[^\n#]*--subresource[= ]status|/status/capacity/"
+    r"|\bpatch node[^\n#]*--subresource[= ]status|/status/capacity/|/nodes/[^\s/]+/status\b"
 )
 """Clusters whose nodes nobody replaces, and nodes that somebody gives GPUs that are none."""
 _OF_GPUS: Final = re.compile(r"nvidia(?!\.com/ais-)|gpu|mig|mps|accelerator|cuda", re.IGNORECASE)
