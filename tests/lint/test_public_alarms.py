@@ -384,6 +384,7 @@ def test_a_log_of_objects_is_no_broken_file(tmp_path: Path, run: Run) -> None:
         ('{"model": "gpu", "rate": Infinity, "ttft": [NaN, -Infinity]}', 0),
         ('{"model": "gpu", "rate": Infinit}', 2),
         ('{"apiVersion": "v1", "kind": "Pod", "gpu": NaN}', 2),
+        ('{"planned_values": {"nvidia.com/gpu": NaN}}', 2),
     ],
 )
 def test_numbers_that_are_none_are_of_what_was_measured(
