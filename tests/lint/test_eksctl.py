@@ -9,6 +9,7 @@ from foreign_objects import CLUSTER, CONFIG
 from foreign_reading import ids, merged, placed, problems, read_with
 
 from eks_gpushare.inventory.items import NodeSet, NodeTaint
+from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.readers.eksctl import EksctlReader
 
@@ -129,6 +130,19 @@ def test_sizes_that_contradict_each_other_are_one_mistake(
 @pytest.mark.parametrize(("code", "value"), WRONG)
 def test_one_thing_is_wrong(code: str, value: dict[str, Any]) -> None:
     assert ids(read_with(EKSCTL, value)) == [code]
+
+
+@pytest.mark.parametrize("key", ["version", "tags", "region"])
+def test_what_is_of_the_metadata_is_told_to_stand_there(key: str) -> None:
+    (read,) = read_with(EKSCTL, merged(CONFIG, **{key: "a"}))
+    (found,) = read.judgements
+
+    assert isinstance(found, Problem)
+    assert (found.message, found.fix) == (
+        f"eksctl has no key {key}.",
+        "Write it under metadata.",
+    )
+    assert not found.edits
 
 
 def test_a_problem_stands_at_its_line() -> None:

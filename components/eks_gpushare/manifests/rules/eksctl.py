@@ -88,6 +88,7 @@ _SCRIPT: Final = re.compile(r"^\s*#!|bootstrap\.sh\b")
 _BOOTS_BY_SCRIPT: Final = ("AmazonLinux2", "Ubuntu")
 """How families begin of which eksctl asks for a command that boots; AmazonLinux2023 is none."""
 _LAST_AL2: Final = (1, 32)
+_METADATA: Final = "metadata"
 _ELSEWHERE: Mapping[str, str] = {
     "minCapacity": "minSize",
     "maxCapacity": "maxSize",
@@ -125,6 +126,8 @@ def _unknown(
     if key == "instanceTypes" and path[0] == SELF_MANAGED:
         near = None
         fix = "Of a self-managed group, write instancesDistribution: {instanceTypes: [...]}."
+    elif len(path) == 1 and key in eksctl_keys()[_METADATA]:
+        near, fix = None, f"Write it under {_METADATA}."
     else:
         fix = f"Write {near}." if near else f"Remove it; allowed there: {', '.join(names)}."
     if near and near not in mapping(at(value, *path[:-1])) and key != "amiType":
