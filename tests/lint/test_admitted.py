@@ -104,13 +104,19 @@ def test_pods_are_within_quotas(texts: tuple[str, ...], expected: list[str]) -> 
     assert severities(*texts) == expected
 
 
-@pytest.mark.parametrize(("built", "severity"), [("quota.yaml, pod.yaml", "error"), ("", "info")])
-def test_files_of_one_kustomization_go_into_one_namespace(built: str, severity: str) -> None:
-    files = {
-        "quota.yaml": quota(space=""),
-        "pod.yaml": pod(space=""),
-        "kustomization.yaml": f"resources: [{built or 'pod.yaml'}]\n",
-    }
+@pytest.mark.parametrize(
+    ("file", "text", "severity"),
+    [
+        ("k/kustomization.yaml", "resources: [quota.yaml, pod.yaml]\n", "error"),
+        ("k/kustomization.yaml", "resources: [pod.yaml]\n", "info"),
+        ("k/up.sh", "kubectl apply -n gpu -f k/\n", "error"),
+        ("k/up.sh", "kubectl apply -n gpu -f k/pod.yaml\n", "info"),
+    ],
+)
+def test_what_is_applied_at_once_goes_into_one_namespace(
+    file: str, text: str, severity: str
+) -> None:
+    files = {"k/quota.yaml": quota(space=""), "k/pod.yaml": pod(space=""), file: text}
     reports = lint_files([GivenFile(name, text) for name, text in files.items()])
     found = [each for report in reports for each in report.findings if each.code == "GPU1277"]
 

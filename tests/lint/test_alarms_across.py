@@ -320,6 +320,28 @@ def test_data_beyond_what_is_held_together_is_none_of_ours(
     assert [each.code for each in report.findings if each.severity != "info"] == codes
 
 
+@pytest.mark.parametrize(
+    ("file", "text", "codes"),
+    [
+        ("gpu-operator-values.json", '{"mig": {"strategy": "mixd"}}', ["GPU1036"]),
+        ("gpu-operator/values.json", '{"mig": {"strategy": "mixd"}}', ["GPU1036"]),
+        ("data.json", '{"mig": {"strategy": "mixd"}}', ["GPU1001"]),
+        ("nvdp/values.json", '{"nodeSelector": "g5", "image": "${A} and b"}', ["GPU1036"]),
+        (
+            "config.json",
+            '{"version": "v1", "flags": {"migStrategy": "mixd"}, "${x}": 1}',
+            ["GPU1021"],
+        ),
+        ("nvidia.json", '{"nvidia.com/gpu": [' + "1, " * 120_000 + "1]}", ["GPU1000"]),
+        ("deep.json", '{"a":' * 3000 + "1" + "}" * 3000, ["GPU1001"]),
+    ],
+)
+def test_json_is_read_as_yaml_is(file: str, text: str, codes: list[str]) -> None:
+    (report,) = lint_files([GivenFile(file, text, in_folder=file != "nvidia.json")])
+
+    assert [each.code for each in report.findings] == codes
+
+
 @pytest.mark.parametrize("patched", [True, False])
 def test_a_patch_in_json_is_no_data_of_others(*, patched: bool) -> None:
     files = {

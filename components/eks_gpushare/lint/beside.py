@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from eks_gpushare.manifests.document import Document
     from eks_gpushare.manifests.files import GivenFile
 
-_NAMES_VALUES: Final = re.compile(r"--values|-[A-Za-z]*f")
+_NAMES_VALUES: Final = re.compile(r"values|-\S{0,20}?[f$`]")
+"""Of every text that names some, whatever its shell makes of quotes and variables."""
 _MOST: Final = 50
 """Most files that are read besides those of the call."""
 _YAML: Final = (".yaml", ".yml", ".json", ".yaml.gotmpl", ".yml.gotmpl")

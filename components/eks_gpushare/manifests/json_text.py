@@ -8,6 +8,9 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.nodes import MAX_ITEMS
+from eks_gpushare.manifests.placeholders import is_key_to_come, is_placeholder
+from eks_gpushare.stack_file.composer import MAX_DEPTH
 from eks_gpushare.stack_file.yaml_problems import YamlProblem
 
 Syntax: TypeAlias = Literal["yaml", "json", "jsonc"]
@@ -93,8 +96,9 @@ def json_problem(text: str) -> YamlProblem | None:
 def plain_json(text: str, file: str) -> Document | None:
     """A file of JSON by its values alone, which is ten times faster; None of any other.
 
-    It has no places, and signs that stand for something else are taken as they are written: it
-    tells whether some reader is for it, and most JSON of repositories is data that none is for.
+    It has no places: it tells whether some reader is for it, and most JSON of repositories is data
+    that none is for. A file with signs that stand for something else, or beyond what is read, is
+    none such.
     """
     if not is_json_file(file):
         return None
@@ -102,7 +106,27 @@ def plain_json(text: str, file: str) -> Document | None:
         value = strict_json(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         return None
-    return Document(file, value, lambda _: Position(1, 1), editable=False)
+    return Document(file, value, lambda _: Position(1, 1)) if _is_as_written(value) else None
+
+
+def _is_as_written(value: Any) -> bool:
+    """Whether a reader of YAML has the same value, and has it whole."""
+    left, items = [(value, 1)], 1
+    while left:
+        one, depth = left.pop()
+        if isinstance(one, dict):
+            items += 2 * len(one)
+            if any(map(is_key_to_come, one)):
+                return False
+            left += [(each, depth + 1) for each in one.values()]
+        elif isinstance(one, list):
+            items += len(one)
+            left += [(each, depth + 1) for each in one]
+        elif isinstance(one, str) and is_placeholder(one):
+            return False
+        if depth > MAX_DEPTH or items > MAX_ITEMS:
+            return False
+    return True
 
 
 def is_log(text: str) -> bool:

@@ -150,6 +150,6 @@ def _logs(source: Source, given: Any, words: _Words) -> Iterator[Judgement]:
             f"The control plane of {source.name} does not log {', '.join(missing)}.",
             words.log_all,
             # Who has that has chosen: https://docs.aws.amazon.com/securityhub/latest/userguide/eks-controls.html#eks-8.
-            # So has who writes that none is to be logged, where the module around it has some.
+            # So has who writes that none is to be logged.
             "info" if "audit" in named or enabled == [] else None,
         )

@@ -20,7 +20,11 @@ from eks_gpushare.inventory.requests import gpu_workloads
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text
 from eks_gpushare.inventory.wording import at_start
-from eks_gpushare.manifests.checks.workloads.spare_gpus import must_surge
+from eks_gpushare.manifests.checks.workloads.spare_gpus import (
+    applied_folders,
+    applied_with,
+    must_surge,
+)
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.pod_demand import demand_of
 from eks_gpushare.manifests.pod_fields import is_plain
@@ -64,19 +68,23 @@ def _by_space(items: Iterable[Item]) -> Mapping[str | None, list[Item]]:
     return found
 
 
-def _as_sure(found: Problem, workload: Workload, other: Namespaced) -> Problem:
+def _as_sure(
+    found: Problem, workload: Workload, other: Namespaced, folders: frozenset[str]
+) -> Problem:
     """A problem, as a note where nothing says that both go into one namespace.
 
     Files beside each other may be applied with different ones, or one of them alone.
+
+    Args:
+        found: The problem.
+        workload: The workload.
+        other: What counts its pods, or limits them.
+        folders: Folders that scripts apply whole.
     """
-    places = {_applied_with(each) for each in (workload, other)}
+    documents = (workload.source.document, other.source.document)
+    places = {applied_with(each, folders) for each in documents if isinstance(each, Document)}
     is_sure = _space(workload) != "" or len(places) == 1
     return found if is_sure else replace(found, severity="info")
-
-
-def _applied_with(item: Namespaced) -> str:
-    document = item.source.document
-    return document.build or document.file if isinstance(document, Document) else ""
 
 
 @edge(NOT_CREATED, NO_SPARE_GPU)
@@ -92,6 +100,7 @@ def within_quotas(inventory: Inventory) -> Iterator[Judgement]:
         ]
         ranges = [each for each in inventory.of(Pointer, cluster) if each.kind == "LimitRange"]
         by_space, with_limits = _by_space(quotas), _by_space(ranges)
+        folders = applied_folders(inventory, cluster)
         for workload, _ in gpu_workloads(inventory, cluster) if quotas else ():
             space = _space(workload)
             here = by_space.get(space, ())
@@ -99,7 +108,7 @@ def within_quotas(inventory: Inventory) -> Iterator[Judgement]:
                 if _counts(quota, workload):
                     unsaid = () if space in with_limits else _unsaid(workload, quota)
                     found = (*_over(workload, quota), *unsaid)
-                    yield from (_as_sure(each, workload, quota) for each in found)
+                    yield from (_as_sure(each, workload, quota, folders) for each in found)
 
 
 def _counts(quota: Quota, workload: Workload) -> bool:
@@ -186,13 +195,13 @@ def within_limits(inventory: Inventory) -> Iterator[Judgement]:
     """LimitRanges, of containers and of pods."""
     for cluster in inventory.clusters():
         ranges = [each for each in inventory.of(Pointer, cluster) if each.kind == "LimitRange"]
-        by_space = _by_space(ranges)
+        by_space, folders = _by_space(ranges), applied_folders(inventory, cluster)
         for workload, _ in gpu_workloads(inventory, cluster) if ranges else ():
             here = by_space.get(_space(workload), ())
             for each in () if here and is_sent_away(inventory, workload) else here:
                 for limit in items(at(each.spec, "limits")):
                     for found in _above(workload, each, limit):
-                        yield _as_sure(found, workload, each)
+                        yield _as_sure(found, workload, each, folders)
 
 
 def _above(workload: Workload, of_range: Pointer, limit: Any) -> Iterator[Problem]:

@@ -77,7 +77,7 @@ def _lasting(inventory: Inventory, cluster: str) -> Iterator[Lasting]:
     ground = grounds(inventory, cluster)
     unseen = unseen_nodes(inventory, cluster)
     scalers = scalers_of(inventory, cluster)
-    folders = _applied(inventory, cluster)
+    folders = applied_folders(inventory, cluster)
     for workload, requests in gpu_workloads(inventory, cluster):
         document, replicas = workload.source.document, workload.replicas
         asked = {each.resource for each in requests}
@@ -97,12 +97,22 @@ def _lasting(inventory: Inventory, cluster: str) -> Iterator[Lasting]:
         if any(landing(spec, each.nodes.taints, each.label).lands is not False for each in unseen):
             continue  # which may have GPUs
         if gpus and len(places.seen) == len(places.offers):
-            folder = posixpath.dirname(posixpath.normpath(document.file))
-            applied_by = document.build or (folder if folder in folders else document.file)
+            applied_by = applied_with(document, folders)
             yield Lasting(workload, resource, gpus, replicas, places.seen, applied_by)
 
 
-def _applied(inventory: Inventory, cluster: str) -> frozenset[str]:
+def applied_with(document: Document, folders: frozenset[str]) -> str:
+    """What is applied with a document: its kustomization, a folder, or its file alone.
+
+    Args:
+        document: The document.
+        folders: Folders that scripts apply whole.
+    """
+    folder = posixpath.dirname(posixpath.normpath(document.file))
+    return document.build or (folder if folder in folders else document.file)
+
+
+def applied_folders(inventory: Inventory, cluster: str) -> frozenset[str]:
     """Folders that scripts apply whole."""
     return frozenset(
         folder
