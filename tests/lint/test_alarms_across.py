@@ -10,6 +10,8 @@ from linted import said
 from eks_gpushare.lint import reading
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.files import GivenFile
+from eks_gpushare.manifests.json_text import plain_json
+from eks_gpushare.manifests.texts import read_texts
 
 SCALER = """\
 apiVersion: autoscaling/v2
@@ -340,6 +342,33 @@ def test_json_is_read_as_yaml_is(file: str, text: str, codes: list[str]) -> None
     (report,) = lint_files([GivenFile(file, text, in_folder=file != "nvidia.json")])
 
     assert [each.code for each in report.findings] == codes
+
+
+def pairs_of(count: int) -> str:
+    return json.dumps(dict.fromkeys(map(str, range(count))))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_whole"),
+    [
+        ("[" * 100 + "1" + "]" * 100, True),
+        ("[" * 101 + "]" * 101, False),
+        ('{"a":' * 100 + "1" + "}" * 100, True),
+        ('{"a":' * 101 + "1" + "}" * 101, False),
+        (json.dumps([0] * 119_999), True),
+        (json.dumps([0] * 120_000), False),
+        (pairs_of(59_999), True),
+        (pairs_of(60_000), False),
+        ('{"a": "${B}"}', False),
+        ('{"${B}": 1}', False),
+        ('[{"a": "b"}]', True),
+    ],
+)
+def test_values_alone_are_those_of_a_reader_of_yaml(text: str, is_whole: bool) -> None:
+    found, read = plain_json(text, "data.json"), read_texts(text, "data.json")
+
+    assert (found is not None) == is_whole
+    assert found is None or [found.value] == [each.value for each in read.documents]
 
 
 @pytest.mark.parametrize("patched", [True, False])

@@ -114,18 +114,15 @@ def _is_as_written(value: Any) -> bool:
     left, items = [(value, 1)], 1
     while left:
         one, depth = left.pop()
-        if isinstance(one, dict):
-            items += 2 * len(one)
-            if any(map(is_key_to_come, one)):
+        if not isinstance(one, dict | list):
+            if isinstance(one, str) and is_placeholder(one):
                 return False
-            left += [(each, depth + 1) for each in one.values()]
-        elif isinstance(one, list):
-            items += len(one)
-            left += [(each, depth + 1) for each in one]
-        elif isinstance(one, str) and is_placeholder(one):
+            continue
+        keys, inner = (one.keys(), one.values()) if isinstance(one, dict) else ((), one)
+        items += len(keys) + len(inner)
+        if depth > MAX_DEPTH or items > MAX_ITEMS or any(map(is_key_to_come, keys)):
             return False
-        if depth > MAX_DEPTH or items > MAX_ITEMS:
-            return False
+        left += [(each, depth + 1) for each in inner]
     return True
 
 
