@@ -9,7 +9,12 @@ import pytest
 import yaml
 from linted import found, found_in_parts
 
-from eks_gpushare.lint.values_of_sets import clusters_of_values, missing_of_sets, patterns_named
+from eks_gpushare.lint.values_of_sets import (
+    SetFiles,
+    clusters_of_values,
+    missing_of_sets,
+    patterns_named,
+)
 from eks_gpushare.manifests.files import GivenFile
 
 if TYPE_CHECKING:
@@ -202,7 +207,7 @@ def test_where_most_names_are_no_files_that_is_usual(count: int, told: int) -> N
         "values/shared-observability.yaml": "",
     }
 
-    assert len(list(missing_of_sets(texts))) == told
+    assert len(list(missing_of_sets(SetFiles(texts)))) == told
 
 
 APART = "$own/values/{{ .cluster }}/gpu.yaml"
@@ -229,7 +234,7 @@ def test_names_of_other_clusters_are_not_meant(
 ) -> None:
     texts = {"set.yaml": several(pattern, by=elements(a=missed)), there: ""}
 
-    assert len(list(missing_of_sets(texts))) == told
+    assert len(list(missing_of_sets(SetFiles(texts)))) == told
 
 
 def alone(**source: Any) -> str:
@@ -266,9 +271,9 @@ def test_a_file_that_something_else_takes_is_not_meant(other: str, told: int) ->
         MEANT: "",
     }
 
-    assert len(list(missing_of_sets(texts))) == 1
-    assert list(missing_of_sets(texts, [MEANT])) == []
-    assert len(list(missing_of_sets({**texts, "other.yaml": other}))) == told
+    assert len(list(missing_of_sets(SetFiles(texts)))) == 1
+    assert list(missing_of_sets(SetFiles(texts), [MEANT])) == []
+    assert len(list(missing_of_sets(SetFiles({**texts, "other.yaml": other})))) == told
 
 
 @pytest.mark.parametrize(("count", "told"), [(199, 1), (200, 0)])
@@ -276,7 +281,7 @@ def test_of_many_files_that_nothing_takes_something_does(count: int, told: int) 
     texts = {"set.yaml": several(BY_KIND, by=elements(a="h100mig")), MEANT: ""}
     texts |= {f"values/other{number}.yaml": "" for number in range(count)}
 
-    assert len(list(missing_of_sets(texts))) == told
+    assert len(list(missing_of_sets(SetFiles(texts)))) == told
 
 
 def cluster(name: str, **labels: str) -> str:

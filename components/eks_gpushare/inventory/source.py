@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
@@ -43,6 +44,11 @@ class Source:
     def file(self) -> str:
         """The name of the file that it was read from; empty where it is of none."""
         return str(getattr(self.document, "file", ""))
+
+    @property
+    def folder(self) -> str:
+        """The folder of that file, empty of one without."""
+        return posixpath.dirname(self.file)
 
     @property
     def is_optional(self) -> bool:

@@ -28,7 +28,7 @@ from eks_gpushare.lint.template_accounts import accounts_of_charts
 from eks_gpushare.lint.terraform_roots import blocks_of_guide, terraform_roots
 from eks_gpushare.lint.texts_of_values import with_texts_of_files
 from eks_gpushare.lint.unread import NO_PARSER, beyond, not_rendered
-from eks_gpushare.lint.values_of_sets import layers_of_sets, missing_of_sets
+from eks_gpushare.lint.values_of_sets import SetFiles, layers_of_sets, missing_of_sets
 from eks_gpushare.lint.wrapper_values import values_above
 from eks_gpushare.manifests.checks import CHECKS
 from eks_gpushare.manifests.files import GivenFile
@@ -109,14 +109,13 @@ def read_files(
     reading.items = with_applications_of_folders(reading.items, reading.subcharts)
     reading.items = with_texts_of_files(reading.items, files)
     reading.items, found = with_files_of_applications(reading.items, named.installs)
-    reading.items, of_sets = with_values_of_sets(
-        reading.items, layers_of_sets({each.name: each.text for each in files})
-    )
+    sets = SetFiles({each.name: each.text for each in files})
+    reading.items, of_sets = with_values_of_sets(reading.items, layers_of_sets(sets))
     reading.items, beneath = with_values_beneath(reading.items, named.installs)
     reading.judgements += [*found, *of_sets, *beneath]
     passed = {*reading.chart_versions, *named.charts}
     reading.judgements += values_above(files, reading.subcharts, passed)
-    reading.judgements += missing_of_sets({each.name: each.text for each in files}, named.charts)
+    reading.judgements += missing_of_sets(sets, named.charts)
     return reading
 
 

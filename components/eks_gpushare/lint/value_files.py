@@ -107,7 +107,7 @@ def missing_keys(found: Iterable[Item]) -> Iterator[Problem]:
         value = value_of(item) if isinstance(item, Release) else None
         if at(value, "kind") != "HelmRelease":
             continue
-        space, folder = at(value, "metadata", "namespace"), posixpath.dirname(item.source.file)
+        space, folder = at(value, "metadata", "namespace"), item.source.folder
         for index, source in enumerate(items(at(value, *_FROM))):
             written = at(source, "valuesKey")
             where = (*_FROM, index, *(("valuesKey",) if written else ()))
@@ -141,6 +141,6 @@ def _keys(meant: Iterable[ConfigMap], name: Any, space: Any, folder: str) -> tup
     one = found[0] if len(found) == 1 else None
     if one is None or (one.name, one.namespace) != (name, space) or one.data is UNKNOWN:
         return ()
-    is_there = posixpath.dirname(one.source.file) == folder
+    is_there = one.source.folder == folder
     is_whole = all(map(_KEY.fullmatch, one.data))
     return tuple(one.data) if is_there and is_whole else ()

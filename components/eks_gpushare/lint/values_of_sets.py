@@ -121,31 +121,30 @@ def clusters_of_values(texts: Mapping[str, str]) -> dict[str, str]:
         texts: Texts of files by their names.
     """
     found: dict[str, set[str]] = {}
-    files = _Files(texts)
-    for each in _named(files):
+    files = SetFiles(texts)
+    for each in files.named:
         path = files.only(each.path)
         if path is not None:
             found.setdefault(path, set()).add(each.cluster)
     return {path: min(of) for path, of in found.items() if len(of) == 1 and "" not in of}
 
 
-def layers_of_sets(texts: Mapping[str, str]) -> list[tuple[str, ...]]:
+def layers_of_sets(files: SetFiles) -> list[tuple[str, ...]]:
     """The files of values that applications of sets take, the later over the earlier.
 
     Of those alone of which all that are there are known, and that write no values besides.
 
     Args:
-        texts: Texts of files by their names.
+        files: The files of a call.
     """
-    files = _Files(texts)
     taken: dict[tuple[int, ...], list[_Named]] = {}
-    for each in _named(files):
+    for each in files.named:
         taken.setdefault((id(each.document), *each.number), []).append(each)
     found = (_layers(each, files) for each in taken.values())
     return list(filter(None, dict.fromkeys(found)))
 
 
-def _layers(named: Sequence[_Named], files: _Files) -> tuple[str, ...]:
+def _layers(named: Sequence[_Named], files: SetFiles) -> tuple[str, ...]:
     """The normal paths of the files that one application takes; none where not all are known."""
     paths = [files.only(each.path) if each.path else None for each in named]
     lacking = (
@@ -157,15 +156,14 @@ def _layers(named: Sequence[_Named], files: _Files) -> tuple[str, ...]:
     return tuple(filter(None, paths)) if is_alone and not any(lacking) else ()
 
 
-def missing_of_sets(texts: Mapping[str, str], taken: Collection[str] = ()) -> Iterator[Problem]:
+def missing_of_sets(files: SetFiles, taken: Collection[str] = ()) -> Iterator[Problem]:
     """Names that parameters make of no file, where one is there that nothing else means.
 
     Args:
-        texts: Texts of files by their names.
+        files: The files of a call.
         taken: Normal paths of files that something else is known to take.
     """
-    files = _Files(texts)
-    every = list(_named(files))
+    every = files.named
     used = {path for each in every if each.path for path in files.paths.ending_with(each.path)}
     used.update(taken)
     missing: dict[tuple[int, str], dict[str, _Named]] = {}
@@ -174,7 +172,7 @@ def missing_of_sets(texts: Mapping[str, str], taken: Collection[str] = ()) -> It
         if is_made and each.is_of_gpus and not files.paths.ending_with(each.path):
             missing.setdefault((id(each.document), each.pattern), {}).setdefault(each.path, each)
     of_others = [_glob(each.pattern) for each in every if not each.path]
-    is_of_others = those_meant([*of_others, *_of_no_set(texts)] if missing else ())
+    is_of_others = those_meant([*of_others, *_of_no_set(files.texts)] if missing else ())
     for (_, pattern), of_pattern in missing.items():
         if len(of_pattern) > _MOST_MISSING:
             continue
@@ -237,8 +235,8 @@ def _glob(pattern: str) -> str:
     return re.sub(r"\{\{.*?\}\}", "*", pattern)
 
 
-class _Files:
-    """Files of a call by their normal paths.
+class SetFiles:
+    """Files of a call by their normal paths, and what of them sets of applications take.
 
     Args:
         texts: Texts of files by their names.
@@ -248,6 +246,11 @@ class _Files:
         self.texts = texts
         self._names = {posixpath.normpath(each): each for each in texts}
         self.paths = Paths(self._names)
+
+    @cached_property
+    def named(self) -> list[_Named]:
+        """The files of values that templates of sets name."""
+        return list(_named(self))
 
     def only(self, tail: str) -> str | None:
         """The one file that a path from a top means."""
@@ -292,7 +295,7 @@ class _Files:
         ]
 
 
-def _named(files: _Files) -> Iterator[_Named]:
+def _named(files: SetFiles) -> Iterator[_Named]:
     # Most texts name none, which is told in a tenth of the time.
     texts = {name: text for name, text in files.texts.items() if "ApplicationSet" in text}
     for name, text in texts.items():
@@ -302,7 +305,7 @@ def _named(files: _Files) -> Iterator[_Named]:
                     yield from _of_set(document, files)
 
 
-def _of_set(document: Document, files: _Files) -> Iterator[_Named]:
+def _of_set(document: Document, files: SetFiles) -> Iterator[_Named]:
     made = [
         each
         for generator in items(at(document.value, "spec", "generators"))

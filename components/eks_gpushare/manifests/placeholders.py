@@ -9,9 +9,14 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from eks_gpushare.inventory.source import UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
 
 GAP: Final = "\ue000"
 """Stands in a text for what is not known."""
@@ -90,9 +95,22 @@ def is_placeholder(text: str) -> bool:
     bare = text.strip()
     if not bare or "\n" in bare or len(bare) > _LONGEST_VALUE:
         return False
-    return _seen(bare) if len(bare) <= _SHORT else _is_sign(bare)
+    return _is_sign(bare)
 
 
+def kept_if_short(answer: Callable[[str], T]) -> Callable[[str], T]:
+    """The same, with the answers about short texts kept: most of these stand in many places.
+
+    A large repository asks a million times of a tenth as many texts.
+
+    Args:
+        answer: What is asked of a text, and hangs on nothing else.
+    """
+    kept = lru_cache(maxsize=16_384)(answer)
+    return lambda text: kept(text) if len(text) <= _SHORT else answer(text)
+
+
+@kept_if_short
 def _is_sign(bare: str) -> bool:
     signed = _SIGN.search(bare) is not None
     if signed and _ANYWHERE.search(bare) is not None:
@@ -104,11 +122,6 @@ def _is_sign(bare: str) -> bool:
     if signed and _IN_A_WORD.search(bare) is not None:
         return True
     return is_word(bare)
-
-
-_seen: Final = lru_cache(maxsize=16_384)(_is_sign)
-"""Keys and most values stand in many places: this is asked a million times of a large repository,
-of a tenth as many texts."""
 
 
 def is_key_alone(text: str) -> bool:

@@ -166,7 +166,7 @@ def _by_own_name(
         return
     workload = there[0]
     is_it = (workload.namespace, workload.name, workload.kind) == (pointer.namespace, own, kind)
-    if is_it and _folder(workload) == _folder(pointer) and any(requests_of(workload)):
+    if is_it and workload.source.folder == pointer.source.folder and any(requests_of(workload)):
         yield Problem(
             NO_TARGET,
             pointer.source,
@@ -176,10 +176,6 @@ def _by_own_name(
             f"Name {own}, if that was meant.",
             "warning",
         )
-
-
-def _folder(item: Workload | Pointer) -> str:
-    return item.source.file.rpartition("/")[0]
 
 
 def _severity(near: Sequence[Workload], kind: Any) -> Severity:

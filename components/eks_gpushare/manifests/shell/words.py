@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.manifests.placeholders import GAP, is_placeholder
+from eks_gpushare.manifests.placeholders import GAP, is_placeholder, kept_if_short
 from eks_gpushare.manifests.shell.blocks import BEFORE_COMMAND, Blocks
 from eks_gpushare.manifests.shell.own_folder import folder_asked_for
 
@@ -38,8 +37,6 @@ _BACKTICKS: Final = re.compile(r"`[^`]*`?")
 _COMMENT: Final = re.compile(r"#[^\n]*")
 _LINE: Final = re.compile(r"[^\n]*\n?")
 _OUTPUT: Final = re.compile(r"[0-9]?>>?(&[0-9-]|\|)?[ \t]*")
-_SHORT: Final = 64
-"""Characters of a word whose gaps are kept, which bounds what all of them take."""
 _REDIRECTS: Final = "<>0123456789"
 _PARTS: Final = re.compile(r"[^=,\n]+")
 _TEMPLATE: Final = re.compile(r"\{\{[^\n]{0,300}?\}\}|\{%[^\n]{0,300}?%\}|<%[^\n]{0,300}?%>")
@@ -91,12 +88,10 @@ def known(text: str) -> Maybe[str]:
     return UNKNOWN if GAP in text else text
 
 
+@kept_if_short
 def _gapped(text: str) -> str:
     """A word with a gap for each part of it that is yet to be filled in."""
-    return _seen(text) if len(text) <= _SHORT else _with_gaps(text)
 
-
-def _with_gaps(text: str) -> str:
     def part(found: re.Match[str]) -> str:
         is_list = found[0].startswith("{")  # of --set
         word = found[0]
@@ -104,10 +99,6 @@ def _with_gaps(text: str) -> str:
         return word if filled or not is_placeholder(word) else GAP
 
     return text if text.startswith("-") and "=" not in text else _PARTS.sub(part, text)
-
-
-_seen: Final = lru_cache(maxsize=16_384)(_with_gaps)
-"""Most words of scripts stand in many places."""
 
 
 def commands(

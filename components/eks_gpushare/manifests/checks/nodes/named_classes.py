@@ -88,8 +88,8 @@ def _meant(pool: NodeSet, name: str, spare: Sequence[NodeLaunch]) -> str | None:
     Where a kustomization builds it a longer name may be what its prefix or suffix makes, which it
     gives to classes and not to what names them.
     """
-    folder = _folder(pool)
-    beside = [str(each.name) for each in spare if _folder(each) == folder]
+    folder = pool.source.folder
+    beside = [str(each.name) for each in spare if each.source.folder == folder]
     is_whole = isinstance(pool.source.document, Document) and not pool.source.document.build
     near = [
         each
@@ -114,7 +114,3 @@ def _is_misspelt(one: str, other: str) -> bool:
 
 def _digits(name: str) -> list[str]:
     return [each for each in name if each in "0123456789"]
-
-
-def _folder(item: NodeSet | NodeLaunch) -> str:
-    return item.source.file.rpartition("/")[0]
