@@ -333,6 +333,28 @@ def test_what_a_script_takes_away_is_there_no_more(between: str, wrong: bool) ->
     assert ("GPU1185" in said({"1.sh": BEFORE, "2.sh": between + AFTER})) is wrong
 
 
+OFF_BY_LABEL = "nvidia.com/gpu.deploy.device-plugin"
+
+
+@pytest.mark.parametrize(
+    ("said_between", "wrong"),
+    [
+        (f"# Edit the DaemonSet: {OFF_BY_LABEL}=false\n", False),
+        (f"kubectl label nodes --all {OFF_BY_LABEL}=false\n", False),
+        ("kubectl label nodes --all nvidia.com/gpu.deploy.operands=false\n", False),
+        (f"kubectl label nodes --all {OFF_BY_LABEL}=$OFF\n", False),
+        (f"kubectl label nodes --all {OFF_BY_LABEL}=true\n", True),
+        ("kubectl label nodes --all nvidia.com/gpu.deploy.dcgm=false\n", True),
+        (f"kubectl get nodes -l {OFF_BY_LABEL}=false\n", True),
+    ],
+)
+def test_the_operators_plugin_may_be_off_by_a_label(said_between: str, wrong: bool) -> None:
+    script = f"{AFTER}{said_between}helm install nvdp nvdp/nvidia-device-plugin --version 0.16.2\n"
+
+    assert ("GPU1185" in said({"install.sh": script})) is wrong
+    assert ("GPU1185" in said({"install.sh": BEFORE + said_between + AFTER})) is wrong
+
+
 def group(user_data: str) -> str:
     """A managed node group with GPUs without a type of images."""
     return f"""\

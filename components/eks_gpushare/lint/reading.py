@@ -12,6 +12,7 @@ from eks_gpushare.findings.defects import defect
 from eks_gpushare.findings.silenced import today
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import Problem
+from eks_gpushare.lint.accepted import as_accepted
 from eks_gpushare.lint.against import judge_against
 from eks_gpushare.lint.applied_by_commands import with_applied
 from eks_gpushare.lint.builds import in_all_builds
@@ -354,7 +355,7 @@ class Reading:
         for error, edge in scoped.broken:
             self._somewhere(defect(error, edge.rules))
         for judgement in told_by_values(found, self.charted):
-            self.place(judgement)
+            self.place(as_accepted(judgement, lambda name: self.file_named(name).text))
 
     def is_part(self, item: Item) -> TypeGuard[Release]:
         """Whether it is a file of values that a kustomization takes with others, or a chart.

@@ -16,11 +16,12 @@ from eks_gpushare.inventory.mig_states import MIG_CONFIG_LABEL
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.manifests.placeholders import indent_of
 from eks_gpushare.manifests.shell.said import placed_document
+from eks_gpushare.sharing.labels import OPERANDS_LABEL, PLUGIN_OPERAND_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_KEYS: Final = (MIG_CONFIG_LABEL, *PLUGIN_LABELS)
+_KEYS: Final = (MIG_CONFIG_LABEL, *PLUGIN_LABELS, OPERANDS_LABEL, PLUGIN_OPERAND_LABEL)
 _LABEL: Final = re.compile(
     r"(?P<selected>(?:(?<![A-Za-z0-9_-])-l|--selector)[ =]?[\"']?)?"
     rf"(?<![A-Za-z0-9_./-])(?P<key>{'|'.join(map(re.escape, _KEYS))})"

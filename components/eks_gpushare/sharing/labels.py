@@ -25,6 +25,9 @@ POOL_LABEL = "eks-gpushare/pool"
 OPERANDS_LABEL = "nvidia.com/gpu.deploy.operands"
 """With the value false it keeps everything that the GPU Operator installs away from a node
 (https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/getting-started.html)."""
+PLUGIN_OPERAND_LABEL = "nvidia.com/gpu.deploy.device-plugin"
+"""The same of its device plugin alone, whose DaemonSet selects nodes by it
+(`internal/state` of NVIDIA/gpu-operator)."""
 MIG_LABEL = "eks-gpushare/mig"
 """Label that a node gives itself at boot: the hash of its MIG layout, or `failed`."""
 MIG_REASON_LABEL = "eks-gpushare/mig-reason"

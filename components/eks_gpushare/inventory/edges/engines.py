@@ -24,6 +24,8 @@ from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, switch, text
 from eks_gpushare.inventory.ways import are_two_ways, in_one_way
 from eks_gpushare.inventory.wording import at_start
+from eks_gpushare.inventory.written_labels import values_written
+from eks_gpushare.sharing.labels import OPERANDS_LABEL, PLUGIN_OPERAND_LABEL
 from eks_gpushare.sharing.node_monitoring import AGENT, ENGINE_ARCH, REMOTE_ENGINE
 from eks_gpushare.sharing.resources import GPU, SHARED_SUFFIX
 
@@ -50,9 +52,10 @@ def plugins(inventory: Inventory) -> Iterator[Judgement]:
         drivers = _drivers(inventory, cluster)
         declared = declared_nodes(inventory, cluster)
         if not declared:
-            yield from _anywhere(every)
-            yield from _beside_operator(every)
-            yield from _beside_driver(drivers, every)
+            anywhere = _on_undeclared(inventory, every)
+            yield from _anywhere(anywhere)
+            yield from _beside_operator(anywhere)
+            yield from _beside_driver(drivers, anywhere)
         written = daemons(inventory, cluster)
         labels = any(each.role in _LABELLING or each.of_operator for each in written)
         # Of nodes that all have a plugin of their own a chart is for none but these.
@@ -71,7 +74,7 @@ def on_one_condition(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         conditions = {each.source.condition for each in inventory.of(Release, cluster)}
         for condition in sorted(filter(None, conditions)):
-            every = _plugins(inventory, cluster, condition)
+            every = _on_undeclared(inventory, _plugins(inventory, cluster, condition))
             yield from _beside_operator(every)
             yield from _beside_driver(_drivers(inventory, cluster, condition), every)
 
@@ -88,6 +91,16 @@ def _plugins(inventory: Inventory, cluster: str, condition: str = "") -> list[Da
     sure = [each for each in plugins if each.is_on is not None]
     gone = {each.name for each in inventory.of(Pointer) if each.kind == REMOVED}
     return in_one_way([each for each in sure if each.item.name not in gone] or sure)
+
+
+def _on_undeclared(inventory: Inventory, every: Sequence[Daemon]) -> list[Daemon]:
+    """Those on nodes that nobody declares: not the operator's, where a text labels it away.
+
+    It may be a comment that has somebody do so.
+    """
+    written = values_written(inventory, OPERANDS_LABEL, PLUGIN_OPERAND_LABEL)
+    is_off = any(text(each) != "true" for each in written)
+    return [each for each in every if not (each.of_operator and is_off)]
 
 
 def is_there(daemon: Daemon, kind: NodeKind, *, given: bool = True) -> bool:
