@@ -263,7 +263,7 @@ def test_karpenter_may_be_told_the_product_that_nodes_will_have(label: str, wron
     assert ("GPU1077" in said({"pool.yaml": pool})) is wrong
 
 
-TWO_GROUPS = """\
+TWO_TWO_GROUPS = """\
 apiVersion: eksctl.io/v1alpha5
 kind: ClusterConfig
 metadata: {name: c, region: us-east-1, version: "1.35"}
@@ -289,7 +289,7 @@ DRIVER = "gpuResourcesEnabledOverride: true\nkubeletPlugin: {%s}\n"
 )
 def test_the_driver_for_claims_may_keep_to_nodes_of_its_own(kept_to: str, wrong: bool) -> None:
     files = {
-        "cluster.yaml": TWO_GROUPS,
+        "cluster.yaml": TWO_TWO_GROUPS,
         "install.sh": INSTALLS,
         "p.yaml": "nodeSelector: {stack: plugin}\naffinity: {nodeAffinity: null}\n",
         "d.yaml": DRIVER % kept_to,
@@ -353,6 +353,30 @@ def test_the_operators_plugin_may_be_off_by_a_label(said_between: str, wrong: bo
 
     assert ("GPU1185" in said({"install.sh": script})) is wrong
     assert ("GPU1185" in said({"install.sh": BEFORE + said_between + AFTER})) is wrong
+
+
+TWO_GROUPS = """\
+apiVersion: eksctl.io/v1alpha5
+kind: ClusterConfig
+metadata: {name: c, region: us-east-1, version: "1.34"}
+managedNodeGroups:
+- {name: a, instanceType: g5.xlarge, labels: {A: "false"}}
+- {name: b, instanceType: g6.xlarge}
+"""
+
+
+def test_what_nodes_are_declared_with_switches_it_off_there_alone() -> None:
+    release = "helm install nvdp nvdp/nvidia-device-plugin --version 0.16.2 --set nfd.enabled=true"
+    made = f"eksctl create cluster -f cluster.yaml\n{AFTER}"
+
+    def told(groups: str, more: str = "") -> list[str]:
+        files = {"cluster.yaml": groups, "install.sh": f"{made}{more}{release}\n"}
+        told = [each for each in every(files.items()) if each.code == "GPU1185"]
+        return [each.message.rpartition("for ")[2] for each in told]
+
+    assert told(TWO_GROUPS) == ["the node group a.", "the node group b."]
+    assert told(TWO_GROUPS.replace("A:", f"{OFF_BY_LABEL}:")) == ["the node group b."]
+    assert told(TWO_GROUPS, f"# {OFF_BY_LABEL}=false\n") == []
 
 
 def group(user_data: str) -> str:

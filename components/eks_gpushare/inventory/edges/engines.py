@@ -41,6 +41,7 @@ TWO_PLUGINS = rule_of("GPU1185")
 PLUGIN_AND_DRA = rule_of("GPU1186")
 TWO_ENGINES = rule_of("GPU1187")
 _LABELLING = ("nfd", "discovery")
+_SWITCHES = (OPERANDS_LABEL, PLUGIN_OPERAND_LABEL)
 _ENGINE_IMAGE = re.compile(r"(?:.*/)?dcgm(?:[:@].*)?")
 
 
@@ -48,14 +49,13 @@ _ENGINE_IMAGE = re.compile(r"(?:.*/)?dcgm(?:[:@].*)?")
 def plugins(inventory: Inventory) -> Iterator[Judgement]:
     """Device plugins of charts and manifests, of the operating system, and DRA drivers."""
     for cluster in inventory.clusters():
-        every = _plugins(inventory, cluster)
-        drivers = _drivers(inventory, cluster)
         declared = declared_nodes(inventory, cluster)
+        every = _not_labelled_off(inventory, _plugins(inventory, cluster), declared)
+        drivers = _drivers(inventory, cluster)
         if not declared:
-            anywhere = _on_undeclared(inventory, every)
-            yield from _anywhere(anywhere)
-            yield from _beside_operator(anywhere)
-            yield from _beside_driver(drivers, anywhere)
+            yield from _anywhere(every)
+            yield from _beside_operator(every)
+            yield from _beside_driver(drivers, every)
         written = daemons(inventory, cluster)
         labels = any(each.role in _LABELLING or each.of_operator for each in written)
         # Of nodes that all have a plugin of their own a chart is for none but these.
@@ -74,7 +74,7 @@ def on_one_condition(inventory: Inventory) -> Iterator[Judgement]:
     for cluster in inventory.clusters():
         conditions = {each.source.condition for each in inventory.of(Release, cluster)}
         for condition in sorted(filter(None, conditions)):
-            every = _on_undeclared(inventory, _plugins(inventory, cluster, condition))
+            every = _not_labelled_off(inventory, _plugins(inventory, cluster, condition))
             yield from _beside_operator(every)
             yield from _beside_driver(_drivers(inventory, cluster, condition), every)
 
@@ -93,13 +93,18 @@ def _plugins(inventory: Inventory, cluster: str, condition: str = "") -> list[Da
     return in_one_way([each for each in sure if each.item.name not in gone] or sure)
 
 
-def _on_undeclared(inventory: Inventory, every: Sequence[Daemon]) -> list[Daemon]:
-    """Those on nodes that nobody declares: not the operator's, where a text labels it away.
+def _not_labelled_off(
+    inventory: Inventory, every: Sequence[Daemon], declared: Sequence[NodeKind] = ()
+) -> list[Daemon]:
+    """Those without the operator's, where a text labels it away from nodes that are there.
 
-    It may be a comment that has somebody do so.
+    It may be a comment that has somebody do so. Where a declaration of nodes has such a label, it
+    is for these nodes, and goes by them.
     """
-    written = values_written(inventory, OPERANDS_LABEL, PLUGIN_OPERAND_LABEL)
+    written = values_written(inventory, *_SWITCHES)
     is_off = any(text(each) != "true" for each in written)
+    if any(label in kind.known_labels for kind in declared for label in _SWITCHES):
+        is_off = False
     return [each for each in every if not (each.of_operator and is_off)]
 
 
