@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.inventory.problem import Problem
@@ -15,7 +16,7 @@ from eks_gpushare.lint.rules.control_plane import OPEN_ENDPOINT
 from eks_gpushare.manifests.document import Document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from eks_gpushare.inventory.problem import Judgement
 
@@ -45,29 +46,26 @@ def as_accepted(judgement: Judgement, text_of: Callable[[str], str]) -> Judgemen
         text_of: Gives the text of a file by its name.
     """
     document = judgement.source.document
-    if not isinstance(judgement, Problem) or judgement.rule is not OPEN_ENDPOINT:
+    if not isinstance(judgement, Problem) or not isinstance(document, Document):
         return judgement
-    if not isinstance(document, Document):
+    if judgement.rule is not OPEN_ENDPOINT:
         return judgement
     # The first network stands where it is written, be it a default or a file of variables.
     file, position = document.where((*judgement.source.path, *judgement.path, 0))
-    lines = text_of(file).splitlines()
-    if _PRODUCTION.search(file) or not any(map(_KNOWN.search, _said(lines, position.line))):
+    above = text_of(file).splitlines()[: position.line]
+    if _PRODUCTION.search(file) or not any(map(_KNOWN.search, _said(above[-_MOST:] or [""]))):
         return judgement
     return replace(judgement, severity="info")
 
 
-def _said(lines: list[str], number: int) -> list[str]:
-    """What comments of a line say, those right above it, and the description of its variable."""
-    found: list[str] = []
-    is_beside = True
-    for index in range(number - 1, max(-1, number - 1 - _MOST), -1):
-        line = lines[index] if index < len(lines) else ""
-        described = _DESCRIPTION.match(line)
-        is_own = index == number - 1
-        is_beside = is_own or (is_beside and _ONLY_COMMENT.match(line) is not None)
-        comment = _COMMENT.search(line) if is_beside else None
-        found += [each["said"] for each in (described, comment) if each is not None]
-        if _BLOCK.match(line) and not is_own:
-            break
-    return found
+def _said(above: list[str]) -> Iterator[str]:
+    """What comments of the last line say, those right above it, and what describes its variable.
+
+    Args:
+        above: Lines of a file down to that of a value.
+    """
+    *before, own = above
+    comments = takewhile(_ONLY_COMMENT.match, reversed(before))
+    within = takewhile(lambda line: not _BLOCK.match(line), reversed(before))
+    found = (*map(_COMMENT.search, (own, *comments)), *map(_DESCRIPTION.match, within))
+    return (each["said"] for each in found if each is not None)
