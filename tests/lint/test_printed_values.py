@@ -105,7 +105,7 @@ def spots(text: str) -> list[tuple[str, str]]:
 def test_an_archive_is_called_like_its_chart() -> None:
     assert releases(script()) == [("gpus", "gpu-operator", "v24.9.2")]
     assert releases(script(chart="gpu-operator-v25.3.0.tgz")) == [
-        ("gpus", "gpu-operator", "v24.9.2")
+        ("gpus", "gpu-operator", "v25.3.0")
     ]
 
 

@@ -64,6 +64,9 @@ def test_what_names_no_chart_is_no_release(command: str) -> None:
         ("gpu-operator-9.1.0.tgz", "gpu-operator"),
         ("my-chart.tgz", "my-chart"),
         ("1a.tgz", "1a"),
+        ("a/my-1-0.2.tar.gz", "my-1"),
+        ("https://x.y/a-b-v1.2.3-rc.1.tgz?raw=true", "a-b"),
+        ("a-9.tgz", "a-9"),
         ("gpu-operator-9", "gpu-operator-9"),
     ],
 )

@@ -211,7 +211,7 @@ def test_a_guide_leaves_out_what_is_around_a_pod(text: str, codes: list[str]) ->
 
 
 OWN = "apiVersion: v2\nname: integrations\nversion: 1.0.0\ndependencies: []\n"
-VALUES = "dcgm-exporter:\n  instances: []\n"
+VALUES = "dcgm-exporter:\n  instances: [a]\n"
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,9 @@ _CONFIGS: Final = (
     ("migManager", "config", "data"),
 )
 """Where values hold configurations by name."""
+_ARCHIVE: Final = re.compile(
+    r"(?:.*/)?(?P<name>[^/]+?)(?:-(?P<version>v?[0-9]+(?:\.[0-9]+)+[^/?]*))?\.(?:tgz|tar\.gz)(?:\?.*)?"
+)
 _OF_SCHEMA: Final = re.compile(r"values[-._]schema")
 
 
@@ -60,6 +63,24 @@ def chart_named(given: Any) -> str | None:
     if not isinstance(given, str):
         return None
     return named_among(CHARTS, given)
+
+
+def archived(reference: str) -> tuple[str, str] | None:
+    """The name of a chart and its version, empty if untold, by its archive; None of another."""
+    found = _ARCHIVE.fullmatch(reference)
+    return None if found is None else (found["name"], found["version"] or "")
+
+
+def version_of(reference: object, given: Any) -> Any:
+    """The version of a chart that is installed.
+
+    Args:
+        reference: The chart as it is named. An archive is of its own version: Helm looks for the
+            one that it is asked for in repositories alone (`LocateChart` of helm/helm).
+        given: The version that is asked for.
+    """
+    found = archived(reference) if isinstance(reference, str) else None
+    return given if found is None else (found[1] or given or UNKNOWN)
 
 
 def release(

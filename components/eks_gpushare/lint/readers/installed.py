@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.inventory.values import text
-from eks_gpushare.manifests.charts import chart_named, release, within_values
+from eks_gpushare.manifests.charts import chart_named, release, version_of, within_values
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.readers.helm_objects import is_read_by_itself
 from eks_gpushare.manifests.readers.values_elsewhere import unless_elsewhere
@@ -49,7 +49,7 @@ def installed(
         values,
         name=text(name),
         namespace=text(namespace),
-        version=version,
+        version=version_of(chart, version),
         path=place,
     )
     item = unless_elsewhere(item) if elsewhere else item

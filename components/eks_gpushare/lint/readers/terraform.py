@@ -30,7 +30,7 @@ from eks_gpushare.lint.terraform_groups import scaling_group, tags_of, with_tags
 from eks_gpushare.lint.terraform_objects import object_of, typed
 from eks_gpushare.lint.terraform_pointers import pointers, switched_off
 from eks_gpushare.lint.terraform_templates import Templates
-from eks_gpushare.manifests.charts import CHARTS, within_values
+from eks_gpushare.manifests.charts import CHARTS, version_of, within_values
 from eks_gpushare.manifests.document import Read
 from eks_gpushare.manifests.plain import items, labels, mapping, taints, text, whole
 from eks_gpushare.manifests.readers.user_data import judge_user_data
@@ -331,7 +331,7 @@ def _release(source: Source, given: Any) -> Release:
         source=source,
         name=text(at(given, "name")),
         chart="" if chart is UNKNOWN or _is_own(str(chart)) else chart_name(str(chart)),
-        version=text(at(given, "version")),
+        version=text(version_of(chart, at(given, "version"))),
         namespace=text(at(given, "namespace"), "default"),
         values=values if seen else UNKNOWN,
         paths=paths,

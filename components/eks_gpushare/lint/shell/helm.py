@@ -12,7 +12,7 @@ from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import holds, partly_known
 from eks_gpushare.lint.shell.flags import sorted_words
 from eks_gpushare.lint.shell.repositories import added, not_there
-from eks_gpushare.manifests.charts import DEVICE_PLUGIN
+from eks_gpushare.manifests.charts import DEVICE_PLUGIN, archived, version_of
 from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.shell.said import placed_document
 from eks_gpushare.manifests.shell.set_values import (
@@ -167,7 +167,7 @@ def _version(chart: str, given: Word | None) -> Maybe[str]:
     """Which version of a chart is installed; empty for the newest."""
     if _is_folder(chart) or chart.partition("/")[0] in _CLOSED:
         return UNKNOWN
-    return "" if given is None else given.value
+    return version_of(chart, "" if given is None else given.value)
 
 
 def _is_folder(chart: str) -> bool:
@@ -216,12 +216,8 @@ def chart_name(reference: str) -> str:
     """The chart's own name in a reference: of a repository, a registry, a folder or an archive."""
     if _ITS_REPOSITORY.fullmatch(reference):
         return DEVICE_PLUGIN
-    name = reference.rstrip("/").rpartition("/")[2]
-    if name.endswith(".tgz"):
-        name = name.removesuffix(".tgz")
-        stem, dash, version = name.rpartition("-")
-        name = stem if dash and "0" <= version.lstrip("v")[:1] <= "9" else name
-    return name
+    found = archived(reference)
+    return reference.rstrip("/").rpartition("/")[2] if found is None else found[0]
 
 
 def _name_and_chart(plain: Sequence[Word], line: Line) -> tuple[Maybe[str], str | None]:

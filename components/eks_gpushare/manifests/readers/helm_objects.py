@@ -20,6 +20,7 @@ from eks_gpushare.manifests.charts import (
     chart_named,
     documents_at,
     release,
+    version_of,
     within_values,
 )
 from eks_gpushare.manifests.cluster_generators import clusters_chosen, of_some_clusters
@@ -242,7 +243,8 @@ def _k3s(
     chart = chart_named(at(value, "spec", "chart"))
     if not chart:
         return
-    space, version = _space_of(value), at(value, "spec", "version")
+    space = _space_of(value)
+    version = version_of(at(value, "spec", "chart"), at(value, "spec", "version"))
     content = ("spec", "valuesContent")
     if at(value, *content):
         found = list(_in_text(document, chart, content, name, space, version))
@@ -279,7 +281,8 @@ def _helmfile(
         name, space = text(each.get("name")), text(each.get("namespace"), "default")
         path: FieldPath = (*place, "values")
         whence = where_installed(document, index, each)
-        item, _ = _at(whence, chart, path, name, space, each.get("version"))
+        version = version_of(each.get("chart"), each.get("version"))
+        item, _ = _at(whence, chart, path, name, space, version)
         values: dict[str, Any] = {}
         paths: dict[tuple[str, ...], FieldPath] = {}
         inner: list[Document] = []

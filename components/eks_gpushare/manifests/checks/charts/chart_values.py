@@ -179,11 +179,17 @@ def _unread(
             if kind == "unknown":
                 message = _in_none(release.chart, place)
         # A version to come may have the value, unless something else was meant.
-        severity: Severity | None = None if release.version or fix != "Remove it." else "warning"
-        if is_without_loss(release.chart, values, place):
-            severity = "info"
+        usual: Severity | None = None if release.version or fix != "Remove it." else "warning"
+        severity = _if_lost(release, values, place, usual)
         edits = _renamed(path, fix, values, place)
         yield Problem(UNKNOWN_VALUE, release.source, path, message, fix, severity, edits)
+
+
+def _if_lost(
+    release: Release, values: dict[str, Any], place: Place, usual: Severity | None = None
+) -> Severity | None:
+    """How grave it is that a value is not read: a note, where it would change nothing."""
+    return "info" if is_without_loss(release.chart, values, place) else usual
 
 
 def _in_none(chart: str, place: Place) -> str:
@@ -205,7 +211,8 @@ def _misspelt(release: Release, values: dict[str, Any], keys: ChartKeys) -> Iter
             path = value_place(release, place)
             message = _in_none(release.chart, place)
             edits = _renamed(path, fix, values, place)
-            yield Problem(UNKNOWN_VALUE, release.source, path, message, fix, None, edits)
+            severity = _if_lost(release, values, place)
+            yield Problem(UNKNOWN_VALUE, release.source, path, message, fix, severity, edits)
 
 
 def _unread_then(
@@ -221,9 +228,7 @@ def _unread_then(
         message = _in_none(called, place)
         path = value_place(release, place)
         edits = _renamed(path, fix, values, place)
-        severity: Severity | None = None
-        if is_without_loss(release.chart, values, place):
-            severity = "info"
+        severity = _if_lost(release, values, place)
         yield Problem(UNKNOWN_VALUE, release.source, path, message, fix, severity, edits)
     for place in _leaves(values):
         if not _at(values, place):

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from eks_gpushare.catalog.chart_keys import Place
 
+_NOTHING: Final = ("", None, {}, [])
+"""As a copy of the values of another version has them, of what it could be given."""
 _ITSELF: Final = ("enabled",)
 """Of a chart that is installed."""
 _ALWAYS: Final[Mapping[str, Mapping[Place, Any]]] = {
@@ -52,7 +54,7 @@ def is_without_loss(chart: str, values: Mapping[str, Any], place: Place) -> bool
         place: Where that one stands.
     """
     given = at(values, *place)
-    if place == _ITSELF and given is True:
+    if given in _NOTHING or (place == _ITSELF and given is True):
         return True
     asked = _ALWAYS.get(chart, {}).get(place)
     if asked is not None and given == asked:
