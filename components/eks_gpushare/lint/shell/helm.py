@@ -167,7 +167,8 @@ def _version(chart: str, given: Word | None) -> Maybe[str]:
     """Which version of a chart is installed; empty for the newest."""
     if _is_folder(chart) or chart.partition("/")[0] in _CLOSED:
         return UNKNOWN
-    return version_of(chart, "" if given is None else given.value)
+    found: Maybe[str] = version_of(chart, "" if given is None else given.value)
+    return found
 
 
 def _is_folder(chart: str) -> bool:

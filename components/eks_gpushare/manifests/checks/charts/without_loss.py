@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.catalog.chart_keys import Place
 
-_NOTHING: Final = ("", None, {}, [])
+_NOTHING: Final[tuple[Any, ...]] = ("", None, {}, [])
 """As a copy of the values of another version has them, of what it could be given."""
 _ITSELF: Final = ("enabled",)
 """Of a chart that is installed."""
