@@ -81,7 +81,6 @@ FIXED = (
     "paths",
     "own",
     "of_files",
-    "arms",
     "chart",
     "changed_by",
     "kind",

@@ -38,7 +38,7 @@ def numbers(text: str) -> list[list[int]]:
     """The arms within which a script installs each chart."""
     found = Said("a.sh")
     read_commands(text, found)
-    return [[number for _, number in each.arms] for each in found.releases.values()]
+    return [[number for _, number in each.source.arms] for each in found.releases.values()]
 
 
 @pytest.mark.parametrize(

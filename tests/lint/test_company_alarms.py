@@ -111,7 +111,7 @@ def test_a_copy_of_a_chart_has_values_that_its_own_templates_read(
     files = {
         "dcgm-exporter/Chart.yaml": CHART,
         "dcgm-exporter/templates/more.yaml": f"{{{{ range .Values.{template} }}}}\n{{{{ end }}}}\n",
-        "dcgm-exporter/values.yaml": "kubeletPath: /k\narguments: []\nextraManifests: []\n",
+        "dcgm-exporter/values.yaml": "kubeletPath: /k\narguments: []\nextraManifests: [a]\n",
     }
     assert said(files) == codes
 
@@ -129,7 +129,7 @@ def test_what_templates_have_in_common_may_read_more(tmp_path: Path) -> None:
     helper.parent.mkdir(parents=True)
     files = {
         f"{tmp_path}/dcgm-exporter/Chart.yaml": CHART,
-        f"{tmp_path}/dcgm-exporter/values.yaml": "kubeletPath: /k\narguments: []\nown: []\n",
+        f"{tmp_path}/dcgm-exporter/values.yaml": "kubeletPath: /k\narguments: []\nown: [a]\n",
     }
     assert said(files) == ["GPU1034"]
 

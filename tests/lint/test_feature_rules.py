@@ -155,3 +155,66 @@ def test_a_guide_shows_an_example_of_rules() -> None:
     files = [("README.md", f"```yaml\n{RULES}```\n"), ("pod.yaml", pod)]
 
     assert "GPU1112" not in [each.code for each in every(files)]
+
+
+GROUP = """\
+resource "aws_eks_node_group" "gpu" {
+  cluster_name    = "c"
+  node_group_name = "gpu"
+  node_role_arn   = "arn:aws:iam::111122223333:role/nodes"
+  subnet_ids      = ["subnet-1"]
+  ami_type        = "AL2023_x86_64_NVIDIA"
+  instance_types  = ["g6.xlarge"]
+  scaling_config {
+    min_size     = 1
+    max_size     = 2
+    desired_size = 1
+  }
+}
+"""
+WORKERS = """\
+worker:
+  config:
+    sources:
+      custom:
+      - name: use
+        labels: {other.example/use: read}
+        matchFeatures:
+        - {feature: pci.device, matchExpressions: {vendor: {op: In, value: ["10de"]}}}
+"""
+
+
+def of_nodes(key: str, **others: str) -> bool:
+    """Whether a pod is said to select a label that the node group lacks."""
+    files = {"main.tf": GROUP, "pod.yaml": POD.replace("KEY", key).replace("VALUE", "read")}
+    files |= {name.replace("__", "."): text for name, text in others.items()}
+    return "GPU1112" in {each.code for each in every(files.items()) if each.severity != "info"}
+
+
+TEMPLATED = RULES.replace(", other.example/use: read", "").replace(
+    "labels: {feature", "labelsTemplate: other.example/use=read\n      labels: {feature"
+)
+INSTALLS = "helm install nfd nfd/node-feature-discovery -n nfd -f nfd.yaml\n"
+AROUND = "".join(f"  {line}\n" for line in WORKERS.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({}, True),
+        ({"rules__yaml": RULES}, False),
+        ({"rules__yaml": RULES.replace("other.example/use", "other.example/used")}, True),
+        ({"rules__yaml": TEMPLATED}, False),
+        ({"nfd__sh": INSTALLS, "nfd__yaml": WORKERS}, False),
+        ({"nfd__sh": INSTALLS, "nfd__yaml": WORKERS.replace("/use", "/used")}, True),
+        (
+            {
+                "nfd__sh": INSTALLS.replace("nfd/node-feature-discovery", "nvidia/gpu-operator"),
+                "nfd__yaml": f"driver: {{enabled: false}}\nnode-feature-discovery:\n{AROUND}",
+            },
+            False,
+        ),
+    ],
+)
+def test_a_label_that_a_rule_gives_needs_no_declaration(more: dict[str, str], told: bool) -> None:
+    assert of_nodes("other.example/use", **more) is told

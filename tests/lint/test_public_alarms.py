@@ -400,7 +400,7 @@ def test_settings_that_are_spelt_as_no_value_are_for_another_program() -> None:
     topology = "mig-strategy: mixed\nhosts: {first: {memory: 40960}}\n"
 
     assert said(topology__yaml=topology) == []
-    assert said(values__yaml="migStrategy: mixed\nhosts: {}\n") == ["GPU1034"]
+    assert said(values__yaml="migStrategy: mixed\nhosts: 3\n") == ["GPU1034"]
     assert said(values__yaml="mig-strategy: mixed\ngfd: {enabled: true}\n") == ["GPU1034"]
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from eks_gpushare.catalog.quotas import Capacity
-    from eks_gpushare.findings.finding import FieldPath, Position
+    from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.inventory.source import Maybe, Source
 
 PART_OF_POD = "part of a pod"
@@ -173,9 +173,6 @@ class Release(Namespaced):
     """Where in the document a value stands, if not below `source.path` under its own path."""
     of_files: Mapping[FieldPath, str] = field(default_factory=dict)
     """Files whose text is a value, by its place, as of `--set-file`; it is not known until read."""
-    arms: tuple[tuple[Position, int], ...] = ()
-    """The arms of choices of a script within which it is installed, each by where its choice begins
-    and its number; none if it is so in several."""
     installer: str = ""
     """The API group of the object that has it installed, where only some clusters have that."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog import Catalog
 from eks_gpushare.inventory.bottlerocket import own_plugin
+from eks_gpushare.inventory.feature_labels import labels_of_rules
 from eks_gpushare.inventory.items import OTHER_NODES, NodeSet, Pointer, Workload
 from eks_gpushare.inventory.kept import kept
 from eks_gpushare.inventory.source import UNKNOWN
@@ -78,7 +79,7 @@ class NodeKind:
     type: InstanceType | None
     """None where it is not known which."""
     by_hand: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Values of labels that somebody gives to nodes one by one, which may be these."""
+    """Values of labels that somebody, or a rule of NFD's, gives to nodes which may be these."""
     discovered: Mapping[str, Maybe[str | None]] = field(default_factory=dict)
     """What feature discovery is known to write."""
     known_labels: Mapping[str, Any] = field(init=False, repr=False, compare=False)
@@ -213,7 +214,8 @@ def without_operands(nodes: NodeSet) -> bool | None:
 def gpu_nodes(inventory: Inventory, cluster: str) -> tuple[NodeKind, ...]:
     """The nodes of a cluster that have GPUs of NVIDIA, by declaration and instance type."""
     declared = inventory.of(NodeSet, cluster)
-    by_hand = _by_hand(declared)
+    by_rules = dict.fromkeys(labels_of_rules(inventory, cluster), frozenset[str]())
+    by_hand = by_rules | _by_hand(declared)
     return tuple(
         NodeKind(nodes, found, by_hand) for nodes in declared for found in _gpu_types(nodes)
     )

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.findings.finding import FieldPath, Position
 
 T = TypeVar("T")
 
@@ -39,6 +39,9 @@ class Source:
     """What the reader knows it by: a document of a file, or a resource of a program."""
     path: FieldPath = ()
     """The item's place within the document; paths of problems go on from here."""
+    arms: tuple[tuple[Position, int], ...] = field(default=(), compare=False)
+    """The arms of choices of a script within which a command says it, each by where its choice
+    begins and its number; none if it is said in any case."""
 
     @property
     def file(self) -> str:

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_gpushare.inventory.items import Release
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from eks_gpushare.findings.finding import Position
     from eks_gpushare.inventory.daemons import Daemon
     from eks_gpushare.inventory.items import Item
 
 
 def are_two_ways(one: Item, other: Item) -> bool:
     """Whether two are in different arms of one choice, so that a run installs one at most."""
-    if not isinstance(one, Release) or not isinstance(other, Release):
-        return False
-    numbers = dict(other.arms)
-    of_one_script = one.source.file == other.source.file
-    return of_one_script and any(numbers.get(choice, arm) != arm for choice, arm in one.arms)
+    mine, theirs = _by_choice(one), _by_choice(other)
+    return one.source.file == other.source.file and any(
+        mine[choice].isdisjoint(theirs[choice]) for choice in mine.keys() & theirs
+    )
+
+
+def _by_choice(item: Item) -> dict[Position, set[int]]:
+    """The arms that something is within, of several where a function is called in these."""
+    found: dict[Position, set[int]] = {}
+    for choice, number in item.source.arms:
+        found.setdefault(choice, set()).add(number)
+    return found
 
 
 def in_one_way(found: Iterable[Daemon]) -> list[Daemon]:

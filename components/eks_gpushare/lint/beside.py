@@ -20,6 +20,7 @@ from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.shell.helm import chart_and_files
 from eks_gpushare.lint.shell.named_files import named_from
 from eks_gpushare.lint.shell.reading import MAX_CHARACTERS
+from eks_gpushare.lint.tool_releases import may_install, releases_of_tools
 from eks_gpushare.manifests.application_sets import (
     TEMPLATE,
     applications_of,
@@ -253,8 +254,9 @@ def _paths_of(each: _ReleaseFiles, folder: str, known: set[str]) -> list[str]:
 
 
 def _of_releases(file: GivenFile) -> Iterator[_ReleaseFiles]:
-    """Releases with files, of Helmfile, of sets and of programs of Pulumi in YAML."""
+    """Releases with files, of Helmfile, other tools, sets and programs of Pulumi in YAML."""
     yield from _of_helmfile(file)
+    yield from _of_tools(file)
     yield from _of_sets(file)
     for value in _programs(file):
         for given, files, is_all in releases_named(value):
@@ -343,6 +345,14 @@ def _of_helmfile(file: GivenFile) -> Iterator[_ReleaseFiles]:
                 version = at(each, "version")
                 version = version if isinstance(version, str) else ""
                 yield _ReleaseFiles(chart, str(at(each, "name")), version, files, is_all)
+
+
+def _of_tools(file: GivenFile) -> Iterator[_ReleaseFiles]:
+    if "valuesFiles" not in file.text or not may_install(file.name, file.text):
+        return
+    for document in read_texts(file.text, file.name).documents:
+        for each in releases_of_tools(document.value):
+            yield _ReleaseFiles(*each)
 
 
 def _where(folders: Iterable[str], named: str, known: set[str]) -> str | None:

@@ -120,7 +120,8 @@ def helm_release(command: Command, said: Said, *, to_file: bool = False) -> None
             values = _where_both_say_so(before.values, values)
     called = "" if name is UNKNOWN or not name else f" {name}"
     document = placed_document(said.file, values, at, places)
-    source = Source(f"the release{called} of {chart_name(chart)}", document)
+    arms = said.arms if before is None or before.source.arms == said.arms else ()
+    source = Source(f"the release{called} of {chart_name(chart)}", document, arms=arms)
     source = source.optional() if _is_written(line, verb, to_file=to_file) else source
     said.judgements += not_there(chart, source, said, line.last("repo"))
     release = Release(
@@ -132,7 +133,6 @@ def helm_release(command: Command, said: Said, *, to_file: bool = False) -> None
         values=values if seen else UNKNOWN,
         over={} if seen else values,
         of_files=files,
-        arms=command.arms if before is None or before.arms == command.arms else (),
     )
     said.releases[name, namespace] = release
 

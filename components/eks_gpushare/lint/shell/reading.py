@@ -88,6 +88,7 @@ def read_commands(text: str, said: Said, line: int = 1, column: int = 1) -> None
         _take_heredoc(command, said)
         name = command.words[0].text.rpartition("/")[2] if command.words else ""
         _note_changes(name, command, said)
+        said.arms = command.arms
         if piped is not None and not command.is_piped:
             helm_release(piped, said, to_file=_ends_in_file(name, command))
             piped = None

@@ -54,6 +54,16 @@ class _Open:
     """Whether nothing stands in the arm that is open."""
     is_whole: bool = False
     """Whether one of its arms is taken in any case."""
+    left_by: set[int] = field(default_factory=set)
+    """The arms that end what they stand in, so that nothing behind the choice runs."""
+
+
+class _Behind(NamedTuple):
+    """A choice that is behind a place, which only one of its arms comes to."""
+
+    arm: Arm
+    depth: tuple[int, int, int]
+    """How many choices, groups and brackets it stands in."""
 
 
 class Blocks:
@@ -65,6 +75,7 @@ class Blocks:
         self._beyond = 0
         self._groups = 0
         self._brackets = 0
+        self._behind: list[_Behind] = []
         self._may_begin = True
 
     @property
@@ -73,13 +84,23 @@ class Blocks:
         return not (self._open or self._groups or self._brackets)
 
     @property
+    def groups(self) -> int:
+        """How many groups are open."""
+        return self._groups
+
+    @property
     def arms(self) -> tuple[Arm, ...]:
-        """Those that are open, from the outermost.
+        """Those that are open, from the outermost, and those without which this is not come to.
 
         In a loop all arms of a choice may be taken, one after the other.
         """
         outer = takewhile(lambda each: each.word in _CHOICES, self._open)
-        return tuple(each.arm for each in outer)
+        return (*(each.arm for each in self._behind), *(each.arm for each in outer))
+
+    def leave(self) -> None:
+        """Note that nothing runs behind this, in the arm that is open."""
+        if self._open and not self._beyond and all(each.word in _CHOICES for each in self._open):
+            self._open[-1].left_by.add(self._open[-1].arm.number)
 
     def pass_word(self, word: str, position: Position) -> None:
         """Go by a word of a command if it begins or ends something."""
@@ -100,6 +121,7 @@ class Blocks:
             self.next_arm("if", is_last=word == "else")
         elif word == "}":
             self._groups -= bool(self._groups)
+            self._forget()
 
     def end_command(self) -> None:
         """Note that the next word begins another command."""
@@ -117,6 +139,7 @@ class Blocks:
         choice = self._open[-1]
         choice.arm = choice.arm._replace(number=choice.arm.number + 1)
         choice.is_whole |= is_last
+        self._forget(within=1)
         self._end_arm(choice)
 
     def pass_bracket(self, sign: str, behind: Sequence[str]) -> None:
@@ -130,6 +153,7 @@ class Blocks:
             self._brackets += 1
         elif sign == ")":
             self._brackets -= bool(self._brackets)
+            self._forget()
             if behind == ["*"] and self._open and self._open[-1].word == "case":
                 self._open[-1].is_whole = True  # for whatever no other arm is for
 
@@ -165,12 +189,31 @@ class Blocks:
                 del self._variables[name]
         choice.in_arm = set()
 
+    def _forget(self, within: int = 0) -> None:
+        """Leave out what is behind in choices, groups and brackets that have ended.
+
+        Args:
+            within: How many of the choices that are open are begun anew, as by another arm.
+        """
+        now = len(self._open) - within, self._groups, self._brackets
+        self._behind = [
+            each
+            for each in self._behind
+            if all(there <= here for there, here in zip(each.depth, now, strict=True))
+        ]
+
     def _close(self) -> None:
         """Leave a choice or a loop: what it gave a variable is known if it can be nothing else.
 
         A variable that had no value is one that a text has a default for.
         """
         ended = self._open.pop()
+        self._forget()
+        last = ended.arm.number - ended.is_empty
+        numbers = {*range(last + 1 + (not ended.is_whole))} - ended.left_by
+        if ended.left_by and len(numbers) == 1:
+            depth = len(self._open), self._groups, self._brackets
+            self._behind.append(_Behind(ended.arm._replace(number=numbers.pop()), depth))
         self._end_arm(ended)
         for name, values in ended.left.items():
             before = ended.before[name]

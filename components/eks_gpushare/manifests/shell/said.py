@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.items import Item, Release
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe
+    from eks_gpushare.manifests.shell.blocks import Arm
     from eks_gpushare.manifests.shell.words import Heredoc
 
 
@@ -30,6 +31,8 @@ class Said:
     judgements: list[Judgement] = field(default_factory=list)
     inner: list[Document] = field(default_factory=list)
     variables: dict[str, str] = field(default_factory=dict)
+    arms: tuple[Arm, ...] = ()
+    """The arms within which the command stands that is being read."""
     written: dict[str, Heredoc] = field(default_factory=dict)
     """Files that the text writes, by the name that it gives them."""
     changed: set[str] = field(default_factory=set)
@@ -55,7 +58,7 @@ class Said:
             at: Where the command stands.
             places: Where parts of it stand.
         """
-        return Source(name, placed_document(self.file, None, at, places))
+        return Source(name, placed_document(self.file, None, at, places), arms=self.arms)
 
     def removes(self, at: Position, *names: str) -> None:
         """Note DaemonSets or releases that a command takes away.

@@ -15,10 +15,11 @@ from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.manifests.placeholders import GAP, is_placeholder, kept_if_short
 from eks_gpushare.manifests.shell.blocks import BEFORE_COMMAND, Blocks
+from eks_gpushare.manifests.shell.functions import DEFINES, Functions, ways_of
 from eks_gpushare.manifests.shell.own_folder import folder_asked_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, MutableMapping
+    from collections.abc import Iterator, Mapping, MutableMapping
 
     from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.manifests.shell.blocks import Arm
@@ -40,6 +41,8 @@ _OUTPUT: Final = re.compile(r"[0-9]?>>?(&[0-9-]|\|)?[ \t]*")
 _REDIRECTS: Final = "<>0123456789"
 _PARTS: Final = re.compile(r"[^=,\n]+")
 _TEMPLATE: Final = re.compile(r"\{\{[^\n]{0,300}?\}\}|\{%[^\n]{0,300}?%\}|<%[^\n]{0,300}?%>")
+_EMPTY: Final = re.compile(r"\([ \t]*\)")
+_LEAVING: Final = ("exit", "return")
 _MOST_COMMANDS: Final = 20_000
 
 
@@ -81,6 +84,8 @@ class Command:
     """Those that it is within, from the outermost."""
     ends: bool = False
     """Whether the text ends with it, whatever follows."""
+    function: str = ""
+    """The function that it stands in."""
 
 
 def known(text: str) -> Maybe[str]:
@@ -112,7 +117,10 @@ def commands(
         line: Line of the file at which the text begins.
         column: Column of the file at which its first line begins.
     """
-    found = _Scanner(text, variables, line, column).run()
+    ways: dict[str, tuple[Arm, ...]] = {}
+    if "helm" in text and DEFINES.search(text):  # of others nobody asks
+        ways = ways_of(list(_Scanner(text, dict(variables), line, column, {}).run()), line)
+    found = _Scanner(text, variables, line, column, ways).run()
     for command in islice(found, _MOST_COMMANDS):
         if command.words or command.heredoc:
             yield command
@@ -139,7 +147,12 @@ class _Scanner:
     """Goes through a text once."""
 
     def __init__(
-        self, text: str, variables: MutableMapping[str, str], line: int, column: int
+        self,
+        text: str,
+        variables: MutableMapping[str, str],
+        line: int,
+        column: int,
+        ways: Mapping[str, tuple[Arm, ...]],
     ) -> None:
         self._text = text
         self._variables = variables
@@ -149,6 +162,8 @@ class _Scanner:
         self._command = Command()
         self._waiting: list[tuple[Command, str, bool, bool]] = []
         self._blocks = Blocks(variables)
+        self._functions = Functions(self._blocks)
+        self._ways = ways
         self._hangs_on = False
         """Whether the command before decides whether the next one runs."""
 
@@ -181,9 +196,13 @@ class _Scanner:
         """Take a sign that ends a command; of two of them the second ends one without words."""
         self._command.is_piped = char == "|" != self._text[self._at + 1 : self._at + 2]
         ends_arm = self._text.startswith(";;", self._at)
-        self._blocks.pass_bracket(char, [word.text for word in self._command.words[-1:]])
+        words = self._command.words
+        if char == "(" and _EMPTY.match(self._text, self._at) and self._functions.define(words):
+            words.clear()
+        behind = [word.text for word in words[-1:]]
         self._skip(1)
         ended = self._finish(char)
+        self._blocks.pass_bracket(char, behind)
         self._hangs_on |= char in "&|"
         if ends_arm:
             self._blocks.next_arm("case")
@@ -197,14 +216,22 @@ class _Scanner:
         """
         done, self._command = self._command, Command()
         self._blocks.end_command()
-        done.arms = self._blocks.arms
+        done.function = self._functions.current
+        done.arms = (*self._ways.get(done.function, ()), *self._blocks.arms)
         if done.words:
             is_exit = done.words[0].text == "exit" and done.words[0].position.column == 1
+            if self._leaves(done) and by in "\n;":
+                self._blocks.leave()
             is_run = self._blocks.is_outside and not self._hangs_on
             done.ends = is_exit and is_run and by in "\n;"
             self._hangs_on = False
         _take_assignments(done, self._blocks)
         return done
+
+    def _leaves(self, command: Command) -> bool:
+        """Whether nothing of its function, or of the text, runs behind a command."""
+        first = next((w.text for w in command.words if w.text not in BEFORE_COMMAND), "")
+        return first in _LEAVING and not self._hangs_on
 
     def _skip(self, count: int) -> None:
         last = self._text.rfind("\n", self._at, self._at + count)
@@ -266,6 +293,8 @@ class _Scanner:
         word = Word(_gapped(self._text_of_word()), start)
         self._command.words.append(word)
         self._blocks.pass_word(*word)
+        if self._functions.pass_word(self._command.words):
+            self._command.words.clear()
 
     def _text_of_word(self) -> str:  # noqa: C901, PLR0912  (one a character)
         made: list[str] = []
