@@ -86,6 +86,7 @@ def test_functions_that_are_called_both(called: str) -> None:
         ("(if a; then\n  OP\n  exit\nfi\nPL)", False),
         ("if a; then\n  OP\n  exit\nfi\nif b; then\n  c\nfi\nPL", False),
         ("if a; then\n  OP\n  exit\nfi\nfor x in y; do PL; done", False),
+        ("if a; then\n  OP\n  exit\nfi\nif b; then\n  c\nelse\n  PL\nfi", False),
         ("if a; then\n  OP\nfi\nPL", True),
         ("if a; then\n  OP\nelse\n  exit\nfi\nPL", True),
         ("if a; then\n  exit\nfi\nOP\nPL", True),
@@ -106,6 +107,12 @@ def test_functions_that_are_called_both(called: str) -> None:
 def test_what_ends_in_an_arm_is_not_there_with_what_is_behind(text: str, told: bool) -> None:
     assert is_told(text.replace("OP", OPERATOR).replace("PL", PLUGIN)) is told
     assert is_told(text.replace("PL", OPERATOR).replace("OP", PLUGIN)) is told
+
+
+def test_a_function_that_is_not_called_is_no_arm_of_another_choice() -> None:
+    functions = f"b() {{ c; }}\npl() {{ {PLUGIN}; }}\n"
+
+    assert is_told(f"if a; then\n  {OPERATOR}\nfi\n{functions}")
 
 
 def test_the_functions_of_two_parts_of_a_guide_are_not_one_choice() -> None:

@@ -211,7 +211,7 @@ class Blocks:
         self._forget()
         last = ended.arm.number - ended.is_empty
         numbers = {*range(last + 1 + (not ended.is_whole))} - ended.left_by
-        if ended.left_by and len(numbers) == 1:
+        if len(numbers) == 1:
             depth = len(self._open), self._groups, self._brackets
             self._behind.append(_Behind(ended.arm._replace(number=numbers.pop()), depth))
         self._end_arm(ended)

@@ -45,7 +45,7 @@ class Functions:
 
     def pass_word(self, words: Sequence[Word]) -> bool:
         """Go by the last word of a command; whether a function begins with it."""
-        name = words[1].text if _is_word(words) and len(words) > 1 else self._named
+        name = words[1].text if _is_word(words) and words[2:] else self._named
         begins = words[-1].text == "{" and bool(name)
         if begins:
             self._open.append((name, self._blocks.groups))
