@@ -13,7 +13,7 @@ from eks_gpushare.manifests.shell.set_values import json_setting, literal_settin
 from eks_gpushare.manifests.shell.words import commands
 
 if TYPE_CHECKING:
-    from eks_gpushare.manifests.shell.words import Command
+    from eks_gpushare.manifests.shell.command import Command
 
 
 def read(text: str) -> list[Command]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import posixpath
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from eks_gpushare.findings.finding import Position
     from eks_gpushare.inventory.daemons import Daemon
@@ -28,10 +30,26 @@ def _by_choice(item: Item) -> dict[Position, set[int]]:
     return found
 
 
-def in_one_way(found: Iterable[Daemon]) -> list[Daemon]:
-    """DaemonSets that may be there at once, in their order: of two ways the first."""
+def in_one_way(
+    found: Iterable[Daemon], applied: Mapping[str, Sequence[Item]] = MappingProxyType({})
+) -> list[Daemon]:
+    """DaemonSets that may be there at once, in their order: of two ways the first.
+
+    Args:
+        found: Them.
+        applied: What commands apply, by the normal paths of the files.
+    """
     kept: list[Daemon] = []
     for each in found:
-        if not any(are_two_ways(each.item, other.item) for other in kept):
+        mine = _commands(each, applied)
+        if not any(
+            all(are_two_ways(a, b) for a in mine for b in _commands(other, applied))
+            for other in kept
+        ):
             kept.append(each)
     return kept
+
+
+def _commands(daemon: Daemon, applied: Mapping[str, Sequence[Item]]) -> Sequence[Item]:
+    """What applies the file that a DaemonSet stands in, or what it is of itself."""
+    return applied.get(posixpath.normpath(daemon.source.file)) or [daemon.item]

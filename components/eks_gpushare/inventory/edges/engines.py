@@ -12,7 +12,14 @@ from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.bottlerocket import nvidia_settings, runs_bottlerocket
 from eks_gpushare.inventory.claim_drivers import gives_gpus
 from eks_gpushare.inventory.daemons import Daemon, daemons
-from eks_gpushare.inventory.items import REMOVED, DeviceClaim, Pointer, Release, Workload
+from eks_gpushare.inventory.items import (
+    APPLIED_FILE,
+    REMOVED,
+    DeviceClaim,
+    Pointer,
+    Release,
+    Workload,
+)
 from eks_gpushare.inventory.matching import is_tolerated, never_meet
 from eks_gpushare.inventory.node_agent import engine_tolerations
 from eks_gpushare.inventory.nodes import NodeKind, declared_nodes, unseen_nodes, without_operands
@@ -90,7 +97,11 @@ def _plugins(inventory: Inventory, cluster: str, condition: str = "") -> list[Da
     plugins = [each for each in plugins if each.item.source.condition == condition]
     sure = [each for each in plugins if each.is_on is not None]
     gone = {each.name for each in inventory.of(Pointer) if each.kind == REMOVED}
-    return in_one_way([each for each in sure if each.item.name not in gone] or sure)
+    applied: dict[str, list[Item]] = {}
+    for pointer in inventory.of(Pointer):
+        for file in items(at(pointer.spec, "files")) if pointer.kind == APPLIED_FILE else ():
+            applied.setdefault(file, []).append(pointer)
+    return in_one_way([each for each in sure if each.item.name not in gone] or sure, applied)
 
 
 def _not_labelled_off(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from eks_gpushare.manifests.shell.words import Word
+from eks_gpushare.manifests.shell.command import Word
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

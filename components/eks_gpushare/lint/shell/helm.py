@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath, Position
     from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.lint.shell.flags import Line
+    from eks_gpushare.manifests.shell.command import Command, Word
     from eks_gpushare.manifests.shell.said import Said
-    from eks_gpushare.manifests.shell.words import Command, Word
 
 _SWITCHES: Final = frozenset(
     (

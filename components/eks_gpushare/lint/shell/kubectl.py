@@ -12,6 +12,7 @@ from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.items import (
     APPLIED,
+    APPLIED_FILE,
     ConfigMap,
     NodeSet,
     NodeTaint,
@@ -25,8 +26,8 @@ from eks_gpushare.lint.rules.shell import BAD_TAINT, BY_HAND, NO_RESOURCES
 from eks_gpushare.lint.shell.flags import sorted_words
 from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.plain import EFFECTS, kubernetes_effect
+from eks_gpushare.manifests.shell.command import known
 from eks_gpushare.manifests.shell.said import placed_document
-from eks_gpushare.manifests.shell.words import known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.finding import FieldPath, Position
     from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.lint.shell.flags import Line
+    from eks_gpushare.manifests.shell.command import Word
     from eks_gpushare.manifests.shell.said import Said
-    from eks_gpushare.manifests.shell.words import Word
 
 _SWITCHES: Final = frozenset(
     ("overwrite", "all", "list", "dry-run", "server-side", "force-conflicts", "recursive", "force",
@@ -52,6 +53,7 @@ _STATIC: Final = re.compile(
 )
 _PLUGIN: Final = "nvidia-device-plugin-daemonset"
 """The DaemonSet in it."""
+_FILES: Final = (".yaml", ".yml", ".json")
 _FOLDER: Final = re.compile(r"(?:\./)?[A-Za-z0-9_][A-Za-z0-9_/-]*")
 """What is no file, no address and nothing that a shell fills in."""
 _CONFIG_MAPS: Final = ("configmap", "configmaps", "cm")
@@ -227,11 +229,13 @@ def _config_map(line: Line, at: Position, said: Said) -> None:
 def _manifests(line: Line, at: Position, said: Said) -> None:
     """NVIDIA's static manifest of the device plugin, which reads no configuration, and folders."""
     for _, word in line.every("filename"):
-        if _FOLDER.fullmatch(word.text) and not is_guide(said.file):
+        is_file = word.text.endswith(_FILES) and GAP not in word.text and "://" not in word.text
+        if (is_file or _FOLDER.fullmatch(word.text)) and not is_guide(said.file):
             ways = (posixpath.join(posixpath.dirname(said.file), word.text), word.text)
-            source = said.source(f"the folder {word.text}", at, {})
-            spec = {"folders": [*map(posixpath.normpath, ways)]}
-            said.items.append(Pointer(source=source, kind=APPLIED, name=word.text, spec=spec))
+            source = said.source(f"the {'file' if is_file else 'folder'} {word.text}", at, {})
+            spec = {"files" if is_file else "folders": [*map(posixpath.normpath, ways)]}
+            kind = APPLIED_FILE if is_file else APPLIED
+            said.items.append(Pointer(source=source, kind=kind, name=word.text, spec=spec))
         if _STATIC.search(word.text):
             container = {
                 "name": "nvidia-device-plugin-ctr",

@@ -13,7 +13,7 @@ from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.plain import EFFECTS, taints, whole
 from eks_gpushare.manifests.retired import retired
 from eks_gpushare.manifests.rules.eksctl import DEFAULT_FAMILY
-from eks_gpushare.manifests.shell.words import Word, known
+from eks_gpushare.manifests.shell.command import Word, known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

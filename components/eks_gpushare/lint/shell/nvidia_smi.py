@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from eks_gpushare.catalog.mig import MigModel
+    from eks_gpushare.manifests.shell.command import Word
     from eks_gpushare.manifests.shell.said import Said
-    from eks_gpushare.manifests.shell.words import Word
 
 
 def mig_instances(words: Sequence[Word], said: Said) -> None:

@@ -14,6 +14,7 @@ from eks_gpushare.inventory.source import Source
 from eks_gpushare.lint.own_machine import is_of_machine
 from eks_gpushare.lint.rules.files import NOT_READ
 from eks_gpushare.lint.rules.shell import BY_HAND
+from eks_gpushare.lint.shell.contexts import in_its_cluster
 from eks_gpushare.lint.shell.helm import helm_release
 from eks_gpushare.lint.shell.kubectl import kubectl
 from eks_gpushare.lint.shell.node_groups import node_group
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.manifests.document import Document
+    from eks_gpushare.manifests.shell.command import Command
     from eks_gpushare.manifests.shell.said import Said
-    from eks_gpushare.manifests.shell.words import Command
 
 TOOLS: Final = ("helm", "kubectl", "eksctl", "eksdemo", "aws", "oc", "k", "microk8s", "nvidia-smi")
 """Commands that say something of a cluster or its nodes."""
@@ -88,7 +89,7 @@ def read_commands(text: str, said: Said, line: int = 1, column: int = 1) -> None
         _take_heredoc(command, said)
         name = command.words[0].text.rpartition("/")[2] if command.words else ""
         _note_changes(name, command, said)
-        said.arms = command.arms
+        said.arms = (*command.arms, *in_its_cluster(command, said))
         if piped is not None and not command.is_piped:
             helm_release(piped, said, to_file=_ends_in_file(name, command))
             piped = None

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from eks_gpushare.inventory.source import Source
+    from eks_gpushare.manifests.shell.command import Word
     from eks_gpushare.manifests.shell.said import Said
-    from eks_gpushare.manifests.shell.words import Word
 
 _EXPORTERS: Final = "dcgm-exporter"
 _DISCOVERY: Final = "gpu-feature-discovery"

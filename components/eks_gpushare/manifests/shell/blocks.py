@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from eks_gpushare.manifests.placeholders import GAP
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping, Sequence
+    from collections.abc import Iterable, MutableMapping, Sequence
 
     from eks_gpushare.findings.finding import Position
 
@@ -19,6 +19,8 @@ BEFORE_COMMAND: Final = frozenset(
 """Words that a command may follow without a sign between."""
 _CHOICES: Final = ("if", "case")
 _LOOPS: Final = ("for", "while", "until", "select")
+_REPEATING: Final = ("for", "while", "until")
+"""Loops that nobody is asked in."""
 _BEGINS: Final = frozenset((*_CHOICES, *_LOOPS))
 _ENDS: Final = {"fi": ("if",), "esac": ("case",), "done": _LOOPS}
 """Words that end a choice or a loop, with those that begin it."""
@@ -56,6 +58,8 @@ class _Open:
     """Whether one of its arms is taken in any case."""
     left_by: set[int] = field(default_factory=set)
     """The arms that end what they stand in, so that nothing behind the choice runs."""
+    holds: Arm | None = None
+    """What the condition of the arm that is open asks a variable to be."""
 
 
 class _Behind(NamedTuple):
@@ -64,6 +68,17 @@ class _Behind(NamedTuple):
     arm: Arm
     depth: tuple[int, int, int]
     """How many choices, groups and brackets it stands in."""
+
+
+@dataclass(slots=True)
+class _Guard:
+    """A group, which may run on a condition."""
+
+    depth: tuple[int, int, int]
+    behind: Arm | None
+    """The arm of what runs where it does not."""
+    is_left: bool = False
+    """Whether nothing runs behind the group once it has run."""
 
 
 class Blocks:
@@ -76,6 +91,7 @@ class Blocks:
         self._groups = 0
         self._brackets = 0
         self._behind: list[_Behind] = []
+        self._guards: list[_Guard] = []
         self._may_begin = True
 
     @property
@@ -92,14 +108,41 @@ class Blocks:
     def arms(self) -> tuple[Arm, ...]:
         """Those that are open, from the outermost, and those without which this is not come to.
 
-        In a loop all arms of a choice may be taken, one after the other.
+        In a loop all arms of a choice may be taken, one after the other, if nobody is asked which.
         """
-        outer = takewhile(lambda each: each.word in _CHOICES, self._open)
-        return (*(each.arm for each in self._behind), *(each.arm for each in outer))
+        outer = list(takewhile(lambda each: each.word not in _REPEATING, self._open))
+        held = (each.holds for each in outer if each.holds is not None)
+        arms = (each.arm for each in outer if each.word in _CHOICES)
+        return (*(each.arm for each in self._behind), *arms, *held)
+
+    @property
+    def _depth(self) -> tuple[int, int, int]:
+        return len(self._open), self._groups, self._brackets
+
+    def hold(self, asked: Arm | None) -> None:
+        """Note what the condition of the arm that has begun asks a variable to be."""
+        if self._open and self._open[-1].word == "if":
+            self._open[-1].holds = asked
+
+    def guard(self, arms: Iterable[Arm], behind: Arm | None) -> None:
+        """Note that the group that has begun runs within some arms.
+
+        Args:
+            arms: These.
+            behind: The arm of what runs where the group does not.
+        """
+        self._behind += [_Behind(arm, self._depth) for arm in arms]
+        self._guards.append(_Guard(self._depth, behind))
+
+    def mark(self, arm: Arm) -> None:
+        """Note that what is behind, as far as the block goes, is come to by one arm alone."""
+        self._behind.append(_Behind(arm, self._depth))
 
     def leave(self) -> None:
         """Note that nothing runs behind this, in the arm that is open."""
-        if self._open and not self._beyond and all(each.word in _CHOICES for each in self._open):
+        if self._guards and self._guards[-1].depth == self._depth:
+            self._guards[-1].is_left = True
+        elif self._open and not self._beyond and all(each.word in _CHOICES for each in self._open):
             self._open[-1].left_by.add(self._open[-1].arm.number)
 
     def pass_word(self, word: str, position: Position) -> None:
@@ -122,6 +165,9 @@ class Blocks:
         elif word == "}":
             self._groups -= bool(self._groups)
             self._forget()
+            ended = self._guards.pop() if self._guards else None
+            if ended is not None and ended.is_left and ended.behind is not None:
+                self.mark(ended.behind)
 
     def end_command(self) -> None:
         """Note that the next word begins another command."""
@@ -139,6 +185,7 @@ class Blocks:
         choice = self._open[-1]
         choice.arm = choice.arm._replace(number=choice.arm.number + 1)
         choice.is_whole |= is_last
+        choice.holds = None
         self._forget(within=1)
         self._end_arm(choice)
 
@@ -195,7 +242,8 @@ class Blocks:
         Args:
             within: How many of the choices that are open are begun anew, as by another arm.
         """
-        now = len(self._open) - within, self._groups, self._brackets
+        depth, groups, brackets = self._depth
+        now = depth - within, groups, brackets
         self._behind = [
             each
             for each in self._behind
@@ -212,8 +260,7 @@ class Blocks:
         last = ended.arm.number - ended.is_empty
         numbers = {*range(last + 1 + (not ended.is_whole))} - ended.left_by
         if len(numbers) == 1:
-            depth = len(self._open), self._groups, self._brackets
-            self._behind.append(_Behind(ended.arm._replace(number=numbers.pop()), depth))
+            self.mark(ended.arm._replace(number=numbers.pop()))
         self._end_arm(ended)
         for name, values in ended.left.items():
             before = ended.before[name]

@@ -15,7 +15,7 @@ from eks_gpushare.manifests.shell.blocks import Arm, Blocks
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from eks_gpushare.manifests.shell.words import Command, Word
+    from eks_gpushare.manifests.shell.command import Command, Word
 
 DEFINES: Final = re.compile(
     r"^[ \t]*(?:function[ \t]+[\w.:-]+|[\w.:-]+[ \t]*\([ \t]*\))", re.MULTILINE

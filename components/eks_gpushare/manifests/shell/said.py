@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from eks_gpushare.inventory.problem import Judgement
     from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.manifests.shell.blocks import Arm
-    from eks_gpushare.manifests.shell.words import Heredoc
+    from eks_gpushare.manifests.shell.command import Heredoc
 
 
 @dataclass(slots=True)
@@ -33,6 +33,10 @@ class Said:
     variables: dict[str, str] = field(default_factory=dict)
     arms: tuple[Arm, ...] = ()
     """The arms within which the command stands that is being read."""
+    context: str = ""
+    """The cluster that the text has switched to, by whatever names it."""
+    contexts: list[tuple[str, str]] = field(default_factory=list)
+    """The clusters that its commands were for, each by its context and the file of that."""
     written: dict[str, Heredoc] = field(default_factory=dict)
     """Files that the text writes, by the name that it gives them."""
     changed: set[str] = field(default_factory=set)

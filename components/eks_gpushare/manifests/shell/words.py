@@ -7,21 +7,20 @@ the text, substitutions, placeholders such as `<node>`) is a gap in the word.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.findings.finding import Position
-from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.manifests.placeholders import GAP, is_placeholder, kept_if_short
 from eks_gpushare.manifests.shell.blocks import BEFORE_COMMAND, Blocks
+from eks_gpushare.manifests.shell.chains import LEAVING, Chains
+from eks_gpushare.manifests.shell.command import Command, Heredoc, Word
 from eks_gpushare.manifests.shell.functions import DEFINES, Functions, ways_of
 from eks_gpushare.manifests.shell.own_folder import folder_asked_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, MutableMapping
 
-    from eks_gpushare.inventory.source import Maybe
     from eks_gpushare.manifests.shell.blocks import Arm
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -42,55 +41,8 @@ _REDIRECTS: Final = "<>0123456789"
 _PARTS: Final = re.compile(r"[^=,\n]+")
 _TEMPLATE: Final = re.compile(r"\{\{[^\n]{0,300}?\}\}|\{%[^\n]{0,300}?%\}|<%[^\n]{0,300}?%>")
 _EMPTY: Final = re.compile(r"\([ \t]*\)")
-_LEAVING: Final = ("exit", "return")
+_JOINING: Final = ("&&", "||")
 _MOST_COMMANDS: Final = 20_000
-
-
-class Word(NamedTuple):
-    """A word as the command gets it."""
-
-    text: str
-    position: Position
-
-    @property
-    def value(self) -> Maybe[str]:
-        """Its text, UNKNOWN if any of it is."""
-        return known(self.text)
-
-
-class Heredoc(NamedTuple):
-    """What follows a command until a line with its delimiter."""
-
-    text: str
-    line: int
-    """Line of its first line."""
-    literal: bool
-    """Whether the shell leaves `$` in it alone."""
-
-
-@dataclass(slots=True)
-class Command:
-    """One simple command."""
-
-    words: list[Word] = field(default_factory=list)
-    heredoc: Heredoc | None = None
-    writes: str = ""
-    """File that its output goes to."""
-    goes_on: bool = False
-    """Whether the text adds to that file, whose name it may not tell, afterwards."""
-    is_piped: bool = False
-    """Whether its output goes to the command after it."""
-    arms: tuple[Arm, ...] = ()
-    """Those that it is within, from the outermost."""
-    ends: bool = False
-    """Whether the text ends with it, whatever follows."""
-    function: str = ""
-    """The function that it stands in."""
-
-
-def known(text: str) -> Maybe[str]:
-    """A text, UNKNOWN if any of it is a gap."""
-    return UNKNOWN if GAP in text else text
 
 
 @kept_if_short
@@ -163,6 +115,8 @@ class _Scanner:
         self._waiting: list[tuple[Command, str, bool, bool]] = []
         self._blocks = Blocks(variables)
         self._functions = Functions(self._blocks)
+        self._chains = Chains(self._blocks)
+        self._began = 0
         self._ways = ways
         self._hangs_on = False
         """Whether the command before decides whether the next one runs."""
@@ -196,12 +150,15 @@ class _Scanner:
         """Take a sign that ends a command; of two of them the second ends one without words."""
         self._command.is_piped = char == "|" != self._text[self._at + 1 : self._at + 2]
         ends_arm = self._text.startswith(";;", self._at)
-        words = self._command.words
+        words, signs = self._command.words, self._text[self._at : self._at + 2]
         if char == "(" and _EMPTY.match(self._text, self._at) and self._functions.define(words):
             words.clear()
-        behind = [word.text for word in words[-1:]]
+        behind, first = [word.text for word in words[-1:]], words[:1]
+        written = self._text[self._began : self._at]
         self._skip(1)
-        ended = self._finish(char)
+        ended = self._finish(signs if signs in _JOINING else char)
+        if first and signs in _JOINING:
+            self._chains.join(signs, first[0], written)
         self._blocks.pass_bracket(char, behind)
         self._hangs_on |= char in "&|"
         if ends_arm:
@@ -217,7 +174,8 @@ class _Scanner:
         done, self._command = self._command, Command()
         self._blocks.end_command()
         done.function = self._functions.current
-        done.arms = (*self._ways.get(done.function, ()), *self._blocks.arms)
+        ways = self._ways.get(done.function, ())
+        done.arms = (*ways, *self._blocks.arms, *self._chains.arms)
         if done.words:
             is_exit = done.words[0].text == "exit" and done.words[0].position.column == 1
             if self._leaves(done) and by in "\n;":
@@ -225,13 +183,15 @@ class _Scanner:
             is_run = self._blocks.is_outside and not self._hangs_on
             done.ends = is_exit and is_run and by in "\n;"
             self._hangs_on = False
+            if by in ("\n", ";", "&", ""):
+                self._chains.end(done.words)
         _take_assignments(done, self._blocks)
         return done
 
     def _leaves(self, command: Command) -> bool:
         """Whether nothing of its function, or of the text, runs behind a command."""
         first = next((w.text for w in command.words if w.text not in BEFORE_COMMAND), "")
-        return first in _LEAVING and not self._hangs_on
+        return first in LEAVING and not self._hangs_on
 
     def _skip(self, count: int) -> None:
         last = self._text.rfind("\n", self._at, self._at + count)
@@ -289,10 +249,20 @@ class _Scanner:
         )
 
     def _word(self) -> None:
-        start = Position(self._line, self._column)
+        start, groups = Position(self._line, self._column), self._blocks.groups
+        if not self._command.words:
+            self._began = self._at
         word = Word(_gapped(self._text_of_word()), start)
         self._command.words.append(word)
         self._blocks.pass_word(*word)
+        if word.text in {"if", "elif"}:
+            ends = self._text.find("\n", self._at)
+            asked = self._text[self._at : ends if ends > 0 else None].partition("then")[0]
+            self._blocks.hold(self._chains.asked(asked))
+        elif self._blocks.groups > groups:
+            self._chains.enter()
+        elif self._blocks.groups < groups:
+            self._chains.leave()
         if self._functions.pass_word(self._command.words):
             self._command.words.clear()
 
