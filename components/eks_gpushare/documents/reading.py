@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -21,6 +22,13 @@ _GUIDES: Final = (".md", ".markdown", ".mdx", ".txt", ".rst", ".adoc")
 """Endings of documentation, which may show a part of something, or one of several."""
 EXAMPLES: Final = frozenset(("example", "examples", "sample", "samples", "demo", "demos", "smoke"))
 """Names of folders that hold pods to try a cluster with, and nothing that it is made of."""
+_SCRIPTS: Final = (".sh", ".bash")
+_MACHINES: Final = re.compile(
+    r"(?:^|[/._-])(?:on-?prem(?:ises?)?|bare-?metal|dgx|minikube|kind|k3[sd]|microk8s|kubeadm"
+    r"|rke2?|talos|proxmox)(?:[/._-])",
+    re.IGNORECASE,
+)
+"""Words of names of files and folders that are for no nodes of EKS."""
 _KINDS: Final = (
     (stat.S_ISDIR, "a directory"),
     (stat.S_ISFIFO, "a named pipe"),
@@ -45,6 +53,11 @@ def is_example(file: str) -> bool:
     What is further above may be where somebody keeps repositories.
     """
     return not EXAMPLES.isdisjoint(file.lower().split("/")[-3:-1])
+
+
+def is_for_machines(file: str) -> bool:
+    """Whether a script is called after machines of one's own: `up-onprem.sh`, `k3s/gpu.sh`."""
+    return file.lower().endswith(_SCRIPTS) and _MACHINES.search(file) is not None
 
 
 class NoFileError(OSError):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.ami_names import ami_type_of
 from eks_gpushare.catalog.chart_daemonsets import OPERATOR_CHART, PLUGIN_CHART, chart_of
+from eks_gpushare.documents.reading import is_for_machines
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.nodes import gpu_nodes, without_operands
@@ -18,7 +19,7 @@ from eks_gpushare.inventory.values import at, switch, text
 from eks_gpushare.inventory.wording import at_start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import NodeSet
@@ -81,7 +82,7 @@ def drivers(inventory: Inventory) -> Iterator[Judgement]:
                 yield NotSeen(TWICE, nodes.source, f"the labels of {nodes.source.name}")
                 continue
             serving = [] if left_alone else operators
-            for release in serving:
+            for release in _meant_for(serving) if brings else serving:
                 yield from _twice(release, nodes, brings)
                 yield from _no_runtime(release, nodes, brings)
             if (brings is False or (has_plugin and _boots_plain(nodes))) and not any(
@@ -96,6 +97,17 @@ def drivers(inventory: Inventory) -> Iterator[Judgement]:
                     "Use the one for NVIDIA, such as AL2023_x86_64_NVIDIA.",
                     None if inventory.complete or operators else "warning",
                 )
+
+
+def _meant_for(operators: Sequence[Release]) -> Sequence[Release]:
+    """Those that nodes of EKS with a driver have, as far as it is told.
+
+    What a script installs that is called after other machines is for these. Where one leaves the
+    driver out, what another file installs is for another cluster, or another way.
+    """
+    here = [each for each in operators if not is_for_machines(each.source.file)]
+    files = {each.source.file for each in here if installs(each, "driver") is False}
+    return [each for each in here if not files or each.source.file in files]
 
 
 def brings_driver(nodes: NodeSet) -> bool | None:

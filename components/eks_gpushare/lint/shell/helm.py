@@ -107,6 +107,9 @@ def helm_release(command: Command, said: Said, *, to_file: bool = False) -> None
         namespace = given.value
     version = line.last("version")
     values, places, seen, files = _values(line, said)
+    # Beside the name and the chart a word that is not known may be any flags.
+    beside = len(plain) > 2 - line.has("generate-name")
+    seen = seen and not (beside and any(word.text == GAP for word in plain))
     before = said.releases.get((name, namespace))
     if verb == "upgrade" and _reuses(line, values, seen=seen):
         if before is not None and isinstance(before.values, dict):

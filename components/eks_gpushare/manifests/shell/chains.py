@@ -31,12 +31,19 @@ _OR: Final = re.compile(r"\|\||[ \t]-o[ \t]")
 class _Link(NamedTuple):
     """Where a command stands in a chain."""
 
-    begins: Position | None = None
-    """Where the chain does; None where nothing is joined yet."""
-    number: int | None = None
+    has_begun: bool = False
+    """Whether something is joined before it."""
+    arm: Arm | None = None
     """0 of what runs where all before did well, 1 of what runs where not; None of neither."""
     holds: Arm | None = None
     """What a test before it asks for."""
+
+    @property
+    def otherwise(self) -> Arm | None:
+        """The arm of what runs where this does not; None where nothing is told of that."""
+        if self.arm is None or self.arm.number:
+            return None
+        return self.arm._replace(number=1)
 
 
 class Chains:
@@ -51,9 +58,7 @@ class Chains:
     @property
     def arms(self) -> tuple[Arm, ...]:
         """Those of the command here."""
-        begins, number, holds = self._link
-        own = () if begins is None or number is None else (Arm(begins, number),)
-        return own if holds is None else (*own, holds)
+        return tuple(arm for arm in (self._link.arm, self._link.holds) if arm is not None)
 
     def join(self, sign: str, first: Word, written: str) -> None:
         """Go by a sign that joins the next command to the one before it.
@@ -63,16 +68,14 @@ class Chains:
             first: The first word of the command before.
             written: How that is written.
         """
-        begins, number, holds = self._link
+        has_begun, arm, holds = self._link
         if sign == "||":
-            number = None if number is None else 1
-        elif begins is None:
-            number = 0
-        if number != 0:
-            holds = None
-        elif first.text in _TESTS:
+            arm, holds = self._link.otherwise or arm, None
+        elif not has_begun:
+            arm = Arm(first.position, 0)
+        if sign == "&&" and first.text in _TESTS and self._link._replace(arm=arm).otherwise:
             holds = self.asked(written) or holds
-        self._link = _Link(begins or first.position, number, holds)
+        self._link = _Link(has_begun=True, arm=arm, holds=holds)
 
     def end(self, words: Sequence[Word]) -> None:
         """End a chain with its last command.
@@ -80,16 +83,13 @@ class Chains:
         Args:
             words: Those of the command.
         """
-        begins, number, _ = self._link
-        if begins is not None and number == 0 and words[0].text in LEAVING:
-            self._blocks.mark(Arm(begins, 1))
+        if words[0].text in LEAVING and self._link.otherwise is not None:
+            self._blocks.mark(self._link.otherwise)
         self._link = _Link()
 
     def enter(self) -> None:
         """Begin a group, all of which runs as a command here would."""
-        begins, number, _ = self._link
-        behind = Arm(begins, 1) if begins is not None and number == 0 else None
-        self._blocks.guard(self.arms, behind)
+        self._blocks.guard(self.arms, self._link.otherwise)
         self._outer.append(self._link)
         self._link = _Link()
 

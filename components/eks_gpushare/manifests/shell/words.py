@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT: Final = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)\+?=(?P<value>.*)", re.DOTALL)
+_IF_UNSET: Final = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*):?=(?P<value>.*)", re.DOTALL)
 _PLACEHOLDER: Final = re.compile(r"<[A-Za-z][A-Za-z0-9_. /'-]{0,60}>(?![<>])")
 _HEREDOC: Final = re.compile(
     r"<<(?P<dash>-?)[ \t]*(?P<word>'[^'\n]*'|\"[^\"\n]*\"|\\?[A-Za-z0-9_.-]+)"
@@ -330,6 +331,10 @@ class _Scanner:
             inner = self._bracketed(following)
             if following == "{" and (matched := _NAME.fullmatch(inner)):
                 return self._variables.get(matched[0], GAP)
+            matched = _IF_UNSET.fullmatch(inner) if following == "{" else None
+            if matched and self._variables.get(matched["name"], "") != matched["value"]:
+                # The text does not hold it for certain that it has a value.
+                self._blocks.give(matched["name"], GAP)
             folder = folder_asked_for(inner, self._variables) if following == "(" else None
             return folder or GAP
         matched = _NAME.match(text, self._at + 1)
