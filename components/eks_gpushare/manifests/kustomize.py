@@ -23,6 +23,7 @@ from eks_gpushare.manifests.kustomize_generators import (
     with_contents,
 )
 from eks_gpushare.manifests.kustomize_labels import with_labels
+from eks_gpushare.manifests.kustomize_namespaces import tops_that_build
 from eks_gpushare.manifests.kustomize_patches import Patch, is_for, with_its_name, written_patches
 from eks_gpushare.manifests.kustomize_replacements import with_replacements
 from eks_gpushare.manifests.kustomize_sources import BuiltFile, Sources
@@ -126,7 +127,12 @@ class Kustomizations:
                 self.layers |= set() if is_all else {path}
         self.contents = {name: frozenset(self._contents(name, set())) for name in self._by_file}
         """Each kustomization by its file, with the files that it is built of and its own."""
-        self.tops = tops_of(self.contents)
+        self.tops = tops_that_build(
+            tops_of(self.contents),
+            self.contents,
+            lambda name: self._by_file[name].value if name in self._by_file else None,
+            lambda name: "" if name in self.patch_files else self._texts.get(name, ""),
+        )
         """Those that are built: what no other builds on."""
 
     def build_in(self, folders: Iterable[str]) -> None:
