@@ -82,6 +82,10 @@ class TerraformRoots:
         return {root.name: root.files for root in self.roots}
 
 
+_MODULES: Final = "modules"
+_CALLS: Final = re.compile(rf"^[ \t]*source[ \t]*=[ \t]*\"\./{_MODULES}/([^/\"\n]+)", re.MULTILINE)
+
+
 def is_terraform(name: str) -> bool:
     """Whether a file is of Terraform or OpenTofu, variables among them."""
     return name.lower().endswith((*ENDINGS, *VARIABLES)) or posixpath.basename(name) == UNIT
@@ -117,7 +121,7 @@ def terraform_roots(files: Sequence[GivenFile]) -> TerraformRoots:
     modules = reading.units(units, modules) | modules
     called = {each for module in modules.values() for each in _called(module)}
     for folder, module in modules.items():
-        if folder not in called:
+        if folder not in called and not reading.is_unused(folder):
             try:
                 for root in reading.roots(folder, module):
                     (made.given if root.variables else made.roots).append(root)
@@ -187,6 +191,17 @@ class _Reading:
             self._parsed[name] = parsed
             self._made.parsed[name] = parsed.faults
         return self._parsed[name]
+
+    def is_unused(self, folder: str) -> bool:
+        """Whether the root above a folder of modules calls others of them, and not this one."""
+        above, name = posixpath.split(folder)
+        owner = posixpath.dirname(above)
+        if posixpath.basename(above) != _MODULES:
+            return False
+        files = {*self._in_folder.get(owner, []), *_listed(owner)}
+        texts = (self.read(each) for each in files if each.lower().endswith(ENDINGS))
+        called = {each for text in texts if text for each in _CALLS.findall(text)}
+        return bool(called) and name not in called
 
     def read(self, path: str) -> str | None:
         """The text of a file, of those that are given or as it lies there."""
