@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from linted import every
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CLUSTER = """\
 resource "aws_eks_cluster" "c" {
@@ -99,3 +104,28 @@ def test_networks_that_are_not_known_stay_unknown() -> None:
 
     assert severity(main_tf=root) == "info"
     assert severity(main_tf=root.replace(" # for now", "")) == "info"
+
+
+@pytest.mark.parametrize(
+    ("example", "told"),
+    [
+        ('networks_cidrs = ["10.0.0.0/8"] # Restrict to your own in production', "info"),
+        ('# Restrict in production\nnetworks = ["0.0.0.0/0"]', "info"),
+        ('networks_cidrs = ["10.0.0.0/8"]', "error"),
+        ("size = 3 # in production more, by cidr", "error"),
+        ("", "error"),
+    ],
+)
+def test_so_may_the_example_of_the_variables(
+    example: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev" / "terraform.tfvars.example").write_text(f"{example}\n", encoding="utf-8")
+    called = 'module "c" {\n  source = "../eks"\n}\n'
+    cluster = CLUSTER.replace("NETWORKS", '["0.0.0.0/0"]')
+    files = {"dev/main.tf": called, "eks/main.tf": cluster}
+    (found,) = [each for each in every(files.items()) if each.code == "GPU1087"]
+
+    assert found.severity == told
+    assert severity(main_tf=cluster) == "error"

@@ -1,4 +1,4 @@
-"""What is open for now by its author's own word: a comment beside it, or a variable's description.
+"""What is open for now by its author's own word: a comment, or a variable's description.
 
 Whoever writes `# restrict this in production` beside a network knows of it. It is told as a note,
 but of files of production, where that day has come.
@@ -6,17 +6,20 @@ but of files of production, where that day has come.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from dataclasses import replace
 from itertools import takewhile
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.rules.control_plane import OPEN_ENDPOINT
 from eks_gpushare.manifests.document import Document
+from eks_gpushare.manifests.files import read_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from eks_gpushare.inventory.problem import Judgement
 
@@ -34,6 +37,8 @@ _KNOWN: Final = re.compile(
 """That `restrict` alone is not: it may be what the author believes the value to do."""
 _PRODUCTION: Final = re.compile(r"(?<![a-z])prod(?:uction)?(?![a-z])", re.IGNORECASE)
 _BLOCK: Final = re.compile(r"^[ \t]*variable[ \t]+\"|^\S.*\{[ \t]*$")
+_EXAMPLE: Final = "terraform.tfvars.example"
+_NETWORKS: Final = re.compile(r"^[^#]*cidr[^#=]*=|0\.0\.0\.0/0", re.IGNORECASE)
 _MOST: Final = 12
 """Lines above the value in which its variable begins, and its comment."""
 
@@ -52,10 +57,28 @@ def as_accepted(judgement: Judgement, text_of: Callable[[str], str]) -> Judgemen
         return judgement
     # The first network stands where it is written, be it a default or a file of variables.
     file, position = document.where((*judgement.source.path, *judgement.path, 0))
-    above = text_of(file).splitlines()[: position.line]
-    if _PRODUCTION.search(file) or not any(map(_KNOWN.search, _said(above[-_MOST:] or [""]))):
+    folders = {posixpath.dirname(file), posixpath.normpath(document.build)}
+    if _PRODUCTION.search(file) or not (
+        _is_known(text_of(file).splitlines()[: position.line])
+        or any(map(_is_known, _in_examples(folders)))
+    ):
         return judgement
     return replace(judgement, severity="info")
+
+
+def _in_examples(folders: Iterable[str]) -> Iterator[list[str]]:
+    """The lines down to each network of a file that shows which variables a root module takes."""
+    for folder in sorted(folders):
+        path = Path(folder, _EXAMPLE)
+        lines = read_file(str(path)).text.splitlines() if path.is_file() else []
+        for number, line in enumerate(lines, 1):
+            if _NETWORKS.search(line):
+                yield lines[:number]
+
+
+def _is_known(above: list[str]) -> bool:
+    """Whether what is said of the last of some lines is that it is so for now."""
+    return any(map(_KNOWN.search, _said(above[-_MOST:] or [""])))
 
 
 def _said(above: list[str]) -> Iterator[str]:
