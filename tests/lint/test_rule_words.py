@@ -60,6 +60,10 @@ AL2 = {f"{GROUP}amiFamily": "AmazonLinux2"}
             {f"{OWN}instanceTypes": ["a"]},
             [("Of a self-managed group, write instancesDistribution: {instanceTypes: [...]}.", 0)],
         ),
+        (
+            {f"{OWN}spot": True},
+            [("Of a self-managed group, write instancesDistribution: {inst", 0)],
+        ),
         ({f"{GROUP}amiType": "AL2023"}, [("Write amiFamily.", 0)]),
         ({f"{OWN}amiType": "AL2023"}, [("Write amiFamily.", 0)]),
         ({f"{GROUP}nothingLike": 1}, [("Remove it; allowed there: additionalVolumes, ami,", 0)]),

@@ -89,6 +89,11 @@ _BOOTS_BY_SCRIPT: Final = ("AmazonLinux2", "Ubuntu")
 """How families begin of which eksctl asks for a command that boots; AmazonLinux2023 is none."""
 _LAST_AL2: Final = (1, 32)
 _METADATA: Final = "metadata"
+_OF_MANAGED: Final = {
+    "instanceTypes": "instanceTypes: [...]",
+    "spot": "instanceTypes: [...], onDemandPercentageAboveBaseCapacity: 0",
+}
+"""Keys of managed groups alone, and what the distribution of the others has."""
 _ELSEWHERE: Mapping[str, str] = {
     "minCapacity": "minSize",
     "maxCapacity": "maxSize",
@@ -123,9 +128,9 @@ def _unknown(
     key = str(path[-1])
     near = _ELSEWHERE.get(key) if _ELSEWHERE.get(key) in names else similar(key, names)
     edits: tuple[Edit, ...] = ()
-    if key == "instanceTypes" and path[0] == SELF_MANAGED:
+    if key in _OF_MANAGED and path[0] == SELF_MANAGED:
         near = None
-        fix = "Of a self-managed group, write instancesDistribution: {instanceTypes: [...]}."
+        fix = f"Of a self-managed group, write instancesDistribution: {{{_OF_MANAGED[key]}}}."
     elif len(path) == 1 and key in eksctl_keys()[_METADATA]:
         near, fix = None, f"Write it under {_METADATA}."
     else:
