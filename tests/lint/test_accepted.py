@@ -113,6 +113,7 @@ def test_networks_that_are_not_known_stay_unknown() -> None:
         ('# Restrict in production\nnetworks = ["0.0.0.0/0"]', "info"),
         ('networks_cidrs = ["10.0.0.0/8"]', "error"),
         ("size = 3 # in production more, by cidr", "error"),
+        ('networks = ["0.0.0.0/0"]\n# In production there are more.', "error"),
         ("", "error"),
     ],
 )
