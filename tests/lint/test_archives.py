@@ -97,3 +97,40 @@ def test_values_that_version_had_are_no_mistake() -> None:
 
     assert "GPU1034" not in codes(address)
     assert "GPU1034" in codes("autoscaler/cluster-autoscaler")
+
+
+PROVISIONER = """\
+apiVersion: karpenter.sh/v1alpha5
+kind: Provisioner
+metadata: {name: gpu}
+spec:
+  requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [g5.xlarge]}]
+"""
+ADDS = "helm repo add karpenter ADDRESS\nhelm install karpenter karpenter/karpenter -n karpenter\n"
+ROOT = """\
+resource "helm_release" "karpenter" {
+  name       = "karpenter"
+  repository = "ADDRESS"
+  chart      = "karpenter"
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [("https://charts.karpenter.sh", False), ("https://charts.example.com", True)],
+)
+def test_a_repository_that_has_ended_has_no_later_version(address: str, told: bool) -> None:
+    ways = {
+        "up.sh": ADDS.replace("ADDRESS", address),
+        "one.sh": f"helm install karpenter karpenter --repo {address} -n karpenter\n",
+        "main.tf": ROOT.replace("ADDRESS", address),
+    }
+    for name, text in ways.items():
+        found = every([("pool.yaml", PROVISIONER), (name, text)])
+        graves = {each.severity for each in found if each.code == "GPU1050"}
+        assert ("error" in graves) is told, name
+        newer = text.replace("-n karpenter", "-n karpenter --version 1.5.0")
+        newer = newer.replace('= "karpenter"\n}', '= "karpenter"\n  version = "1.5.0"\n}')
+        found = every([("pool.yaml", PROVISIONER), (name, newer)])
+        assert "error" in {each.severity for each in found if each.code == "GPU1050"}, name

@@ -25,6 +25,7 @@ from eks_gpushare.lint.role_trusts import role_trusts
 from eks_gpushare.lint.rules.control_plane import cluster_rules
 from eks_gpushare.lint.rules.terraform import disk_size, node_group_rules, unread_rules
 from eks_gpushare.lint.shell.helm import chart_name
+from eks_gpushare.lint.shell.repositories import last_of
 from eks_gpushare.lint.terraform_configuration import TerraformConfiguration
 from eks_gpushare.lint.terraform_groups import scaling_group, tags_of, with_tags
 from eks_gpushare.lint.terraform_objects import object_of, typed
@@ -331,7 +332,7 @@ def _release(source: Source, given: Any) -> Release:
         source=source,
         name=text(at(given, "name")),
         chart="" if chart is UNKNOWN or _is_own(str(chart)) else chart_name(str(chart)),
-        version=text(version_of(chart, at(given, "version"))),
+        version=text(version_of(chart, at(given, "version") or last_of([at(given, "repository")]))),
         namespace=text(at(given, "namespace"), "default"),
         values=values if seen else UNKNOWN,
         paths=paths,

@@ -11,7 +11,7 @@ from eks_gpushare.inventory.items import Release
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import holds, partly_known
 from eks_gpushare.lint.shell.flags import sorted_words
-from eks_gpushare.lint.shell.repositories import added, not_there
+from eks_gpushare.lint.shell.repositories import added, last_of, not_there
 from eks_gpushare.manifests.charts import DEVICE_PLUGIN, archived, version_of
 from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.shell.said import placed_document
@@ -131,7 +131,7 @@ def helm_release(command: Command, said: Said, *, to_file: bool = False) -> None
         source=source,
         name=name,
         chart=chart_name(chart),
-        version=_version(chart, version),
+        version=_version(chart, version) or last_of(_addresses(chart, line, said)),
         namespace=namespace,
         values=values if seen else UNKNOWN,
         over={} if seen else values,
@@ -172,6 +172,13 @@ def _version(chart: str, given: Word | None) -> Maybe[str]:
         return UNKNOWN
     found: Maybe[str] = version_of(chart, "" if given is None else given.value)
     return found
+
+
+def _addresses(chart: str, line: Line, said: Said) -> list[str]:
+    """The addresses of the repository that a chart is taken from."""
+    given = line.last("repo")
+    known = said.repositories.get(chart.partition("/")[0], [])
+    return known if given is None else [given.text]
 
 
 def _is_folder(chart: str) -> bool:

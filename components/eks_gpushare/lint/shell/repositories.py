@@ -16,7 +16,7 @@ from eks_gpushare.lint.rules.shell import NO_CHART
 from eks_gpushare.manifests.placeholders import GAP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.inventory.source import Source
     from eks_gpushare.manifests.shell.command import Word
@@ -37,6 +37,21 @@ _PLACE: Final = re.compile(r"https?://nvidia\.github\.io/(.+?)(?:/stable)?/*")
 _HOMES: Final = {
     each.name: each.repository for each in (DEVICE_PLUGIN, GPU_OPERATOR, DCGM_EXPORTER)
 }
+
+
+_ENDED: Final = {"charts.karpenter.sh": "0.16.3"}
+"""Repositories that get no more charts, with the last version of those that they have: Karpenter is
+an artifact of OCI since 0.17, https://karpenter.sh/docs/upgrading/upgrade-guide/."""
+
+
+def last_of(addresses: Iterable[object]) -> str:
+    """The last version that a repository has, if it gets no more; empty of any other.
+
+    Args:
+        addresses: Its addresses.
+    """
+    ended = (last for host, last in _ENDED.items() for each in addresses if host in str(each))
+    return next(ended, "")
 
 
 def added(plain: Sequence[Word], said: Said) -> None:
