@@ -451,6 +451,7 @@ def test_a_guide_shows_what_it_is_about_and_leaves_out_the_rest(
 
 
 POOL_IN_PLACE = "Write a NodePool of karpenter.sh/v1 in its place."
+SUBNETS = "Move spec.subnetSelector to spec.subnetSelectorTerms."
 CLASS_IN_PLACE = "Write a EC2NodeClass of karpenter.k8s.aws/v1 in its place."
 KINDS = "Karpenter's kinds are NodePool, NodeClaim, NodeOverlay, EC2NodeClass."
 POLICY = "consolidationPolicy WhenUnderutilized to WhenEmptyOrUnderutilized, with consolidateAfter"
@@ -511,12 +512,24 @@ AL2023 = 'Move amiFamily to spec.amiSelectorTerms: [{alias: "al2023@v<release>"}
             "AWSNodeTemplate",
             {"amiFamily": "AL2", "subnetSelector": {}},
             "AWSNodeTemplate of karpenter.k8s.aws/v1alpha1 is not served since Karpenter 0.33.",
-            f"{CLASS_IN_PLACE} Move spec.subnetSelector to spec.subnetSelectorTerms.",
+            f"{CLASS_IN_PLACE} {SUBNETS} Add spec.role and spec.amiSelectorTerms.",
+        ),
+        (
+            "karpenter.k8s.aws/v1alpha1",
+            "AWSNodeTemplate",
+            {"instanceProfile": "a", "amiSelector": {"a": "b"}},
+            "AWSNodeTemplate of karpenter.k8s.aws/v1alpha1 is not served since Karpenter 0.33.",
+            f"{CLASS_IN_PLACE} Move spec.amiSelector to spec.amiSelectorTerms.",
         ),
         (
             "karpenter.sh/v1alpha5",
             "Provisioner",
-            {"ttlSecondsAfterEmpty": 30, "disruption": {"expireAfter": "1h"}, "labels": {}},
+            {
+                "ttlSecondsAfterEmpty": 30,
+                "disruption": {"expireAfter": "1h"},
+                "labels": {},
+                "consolidation": {"enabled": True},
+            },
             "Provisioner of karpenter.sh/v1alpha5 is not served since Karpenter 0.33.",
             (
                 f"{POOL_IN_PLACE} Move spec.labels to spec.template.metadata.labels; "
@@ -536,7 +549,7 @@ AL2023 = 'Move amiFamily to spec.amiSelectorTerms: [{alias: "al2023@v<release>"}
             "AWSNodeTemplate",
             {"subnetSelector": {}},
             "karpenter.sh has never had a kind AWSNodeTemplate.",
-            f"{CLASS_IN_PLACE} Move spec.subnetSelector to spec.subnetSelectorTerms.",
+            f"{CLASS_IN_PLACE} {SUBNETS} Add spec.role and spec.amiSelectorTerms.",
         ),
         (
             "karpenter.k8s.aws/v1",

@@ -42,6 +42,7 @@ _BECAME: Mapping[str, str] = {
 _OLD_KINDS = {(CORE, "Provisioner"), (CORE, "Machine"), (AWS, "AWSNodeTemplate")}
 
 _TEMPLATE = "spec.template.spec"
+_EMPTY = "ttlSecondsAfterEmpty"
 _OF_PROVISIONER: Mapping[tuple[str, ...], str] = {
     ("labels",): "spec.template.metadata.labels",
     ("annotations",): "spec.template.metadata.annotations",
@@ -135,12 +136,22 @@ def _fix(value: Mapping[str, Any], kind: str, became: str, served: str) -> str:
     spec = mapping(at(value, "spec"))
     moves = [f"{old} to {new}" for old, new in _moves(spec, kind, became)]
     listed = f" Move {'; '.join(moves)}." if moves else ""
-    return f"Write a {became} of {served} in its place.{listed}"
+    needed = "" if kind != "AWSNodeTemplate" else _needed(spec)
+    return f"Write a {became} of {served} in its place.{listed}{needed}"
+
+
+def _needed(spec: Mapping[str, Any]) -> str:
+    """What an EC2NodeClass has to have, and what became one did not."""
+    given = {"spec.role": "instanceProfile", "spec.amiSelectorTerms": "amiSelector"}
+    lacking = [name for name, before in given.items() if at(spec, before) is None]
+    return f" Add {' and '.join(lacking)}." if lacking else ""
 
 
 def _moves(spec: Mapping[str, Any], kind: str, became: str) -> Iterator[tuple[str, str]]:
     if became == "NodePool" and kind != "NodePool":
-        yield from _given(spec, _OF_PROVISIONER)
+        # What is empty goes by its own key, of which the two were not to be given at once.
+        known = {key: spec[key] for key in spec if key != "consolidation" or _EMPTY not in spec}
+        yield from _given(known, _OF_PROVISIONER)
         yield from _of_provisioner(spec)
     elif became == "EC2NodeClass":
         yield from _given(spec, _OF_NODE_TEMPLATE)
@@ -171,7 +182,7 @@ def _of_provisioner(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             "spec.providerRef",
             f"{_TEMPLATE}.nodeClassRef: {{group: {AWS}, kind: EC2NodeClass, name: {name}}}",
         )
-    empty = at(spec, "ttlSecondsAfterEmpty")
+    empty = at(spec, _EMPTY)
     if isinstance(empty, int):
         yield (
             "spec.ttlSecondsAfterEmpty",
