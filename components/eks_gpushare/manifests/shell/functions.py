@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from eks_gpushare.manifests.shell.command import Command, Word
 
 DEFINES: Final = re.compile(
-    r"^[ \t]*(?:function[ \t]+[\w.:-]+|[\w.:-]+[ \t]*\([ \t]*\))", re.MULTILINE
+    r"^[ \t]*(?:function[ \t]+[A-Za-z0-9_.:-]+|[A-Za-z0-9_.:-]+[ \t]*\([ \t]*\))", re.MULTILINE
 )
 """What a text has that defines a function."""
 _SAYING: Final = ("echo", "printf")
