@@ -17,7 +17,7 @@ from inventory_of import (
     said,
 )
 
-from eks_gpushare.inventory.edges import engines, plugins
+from eks_gpushare.inventory.edges import engines
 from eks_gpushare.inventory.launches import launch_of
 from eks_gpushare.inventory.source import UNKNOWN, Source
 
@@ -217,7 +217,7 @@ def test_pods_lack_the_addresses_of_interfaces_for_efa_alone(
     ],
 )
 def test_whose_plugin_is_there_already_is_said(pool: Item, whose: str) -> None:
-    (found,) = problems(pool, plugin({"tolerations": ANY}), of=[plugins.TWO_PLUGINS])
+    (found,) = problems(pool, plugin({"tolerations": ANY}), of=[engines.TWO_PLUGINS])
 
     assert f", where {whose} has a device plugin of its own." in found.message
 
@@ -226,8 +226,8 @@ def test_user_data_that_cannot_be_read_may_switch_off_the_plugin_of_bottlerocket
     pool = nodes(labels=PRESENT, ami="BOTTLEROCKET_x86_64_NVIDIA", user_data=UNKNOWN)
     what = "the user data of the node group gpu, by which it may switch off its plugin"
 
-    assert said(plugins.plugins, pool, plugin({"tolerations": ANY})) == [("?GPU1185", what)]
-    assert said(plugins.plugins, pool) == []
+    assert said(engines.plugins, pool, plugin({"tolerations": ANY})) == [("?GPU1185", what)]
+    assert said(engines.plugins, pool) == []
 
 
 def test_of_three_engines_two_are_named() -> None:
@@ -259,7 +259,7 @@ KEPT = {"nodeSelector": {"dra": "on"}}
     ],
 )
 def test_a_driver_and_a_plugin_are_told_without_nodes(items: tuple[Item, ...], found: int) -> None:
-    given = problems(*items, complete=False, of=[plugins.PLUGIN_AND_DRA])
+    given = problems(*items, complete=False, of=[engines.PLUGIN_AND_DRA])
 
     assert len(given) == found
     assert all(each.severity == "warning" for each in given)

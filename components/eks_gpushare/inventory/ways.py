@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import posixpath
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from eks_gpushare.inventory.items import APPLIED_FILE, REMOVED, Pointer
+from eks_gpushare.inventory.values import at, items
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from eks_gpushare.findings.finding import Position
     from eks_gpushare.inventory.daemons import Daemon
+    from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.items import Item
 
 
@@ -30,17 +33,15 @@ def _by_choice(item: Item) -> dict[Position, set[int]]:
     return found
 
 
-def in_one_way(
-    found: Iterable[Daemon], applied: Mapping[str, Sequence[Item]] = MappingProxyType({})
-) -> list[Daemon]:
+def there_at_once(inventory: Inventory, found: Sequence[Daemon]) -> list[Daemon]:
     """DaemonSets that may be there at once, in their order: of two ways the first.
 
-    Args:
-        found: Them.
-        applied: What commands apply, by the normal paths of the files.
+    Those that a script takes away are not, unless it takes away all, as one does that clears up.
     """
+    gone = {each.name for each in inventory.of(Pointer) if each.kind == REMOVED}
+    applied = _applied_files(inventory)
     kept: list[Daemon] = []
-    for each in found:
+    for each in [each for each in found if each.item.name not in gone] or found:
         mine = _commands(each, applied)
         if not any(
             all(are_two_ways(a, b) for a in mine for b in _commands(other, applied))
@@ -53,3 +54,12 @@ def in_one_way(
 def _commands(daemon: Daemon, applied: Mapping[str, Sequence[Item]]) -> Sequence[Item]:
     """What applies the file that a DaemonSet stands in, or what it is of itself."""
     return applied.get(posixpath.normpath(daemon.source.file)) or [daemon.item]
+
+
+def _applied_files(inventory: Inventory) -> dict[str, list[Item]]:
+    """What commands apply, by the normal paths that the files may have."""
+    found: dict[str, list[Item]] = {}
+    for pointer in inventory.of(Pointer):
+        for file in items(at(pointer.spec, "files")) if pointer.kind == APPLIED_FILE else ():
+            found.setdefault(file, []).append(pointer)
+    return found

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.booted import booted
-from eks_gpushare.inventory.edges.engines import TWO_ENGINES
-from eks_gpushare.inventory.edges.plugins import PLUGIN_AND_DRA, TWO_PLUGINS
+from eks_gpushare.inventory.edges.engines import PLUGIN_AND_DRA, TWO_ENGINES, TWO_PLUGINS
 from eks_gpushare.inventory.inventory import Inventory
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.alternatives import alternatives, guides_with_options

@@ -27,7 +27,6 @@ from eks_gpushare.inventory.edges import (
     mps,
     node_types,
     pinned,
-    plugins,
     pointers,
     priorities,
     promises,
@@ -44,20 +43,7 @@ if TYPE_CHECKING:
 
 EDGES: tuple[Edge, ...] = edges_in(
     *(daemonsets, landing, amounts, configs, mounts, mig, promises),
-    *(
-        quotas,
-        tenants,
-        mps,
-        drivers,
-        plugins,
-        engines,
-        hami,
-        budgets,
-        pointers,
-        drains,
-        unseen,
-        untold,
-    ),
+    *(quotas, tenants, mps, drivers, engines, hami, budgets, pointers, drains, unseen, untold),
     *(claims, node_types, pinned, launches, queues, priorities, config_keys),
     *(given_layouts, given_taints),
 )

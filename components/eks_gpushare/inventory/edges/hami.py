@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eks_gpushare.catalog.chart_daemonsets import HAMI_CHART
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.edges.daemonsets import NO_PLUGIN
-from eks_gpushare.inventory.edges.plugins import (
+from eks_gpushare.inventory.edges.engines import (
     TWO_PLUGINS,
     is_applied,
     is_there,

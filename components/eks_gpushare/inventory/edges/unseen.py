@@ -14,11 +14,10 @@ from eks_gpushare.inventory.advertised import Offer, is_gpu_resource, offers
 from eks_gpushare.inventory.daemons import daemons
 from eks_gpushare.inventory.edges.configs import KEY_MISSING
 from eks_gpushare.inventory.edges.daemonsets import KEPT_OUT
-from eks_gpushare.inventory.edges.engines import TWO_ENGINES
+from eks_gpushare.inventory.edges.engines import TWO_ENGINES, TWO_PLUGINS
 from eks_gpushare.inventory.edges.landing import NOT_ADVERTISED
 from eks_gpushare.inventory.edges.mig import CANNOT
 from eks_gpushare.inventory.edges.mps import SEVERAL_USERS, TOO_MANY_CLIENTS, users_of
-from eks_gpushare.inventory.edges.plugins import TWO_PLUGINS
 from eks_gpushare.inventory.edges.promises import PROMISE_DIFFERS
 from eks_gpushare.inventory.edges.quotas import ABOVE_CAPACITY, QUOTA_NAME
 from eks_gpushare.inventory.edges.tenants import SHARED_BY_TENANTS

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eks_gpushare.inventory.daemons import daemons
-from eks_gpushare.inventory.edges.plugins import TWO_PLUGINS
+from eks_gpushare.inventory.edges.engines import TWO_PLUGINS
 from eks_gpushare.inventory.matching import meets_expression, required_terms
 from eks_gpushare.inventory.nodes import COMPUTE_TYPE, gpu_nodes
 from eks_gpushare.inventory.problem import Problem
