@@ -449,6 +449,41 @@ def test_the_message_counts_pools_that_are_not_such(pools: tuple[Item, ...], mor
     assert found.path == ("spec", "template", "spec", "nodeSelector")
 
 
+def other(*types: str, labels: Any = None, **more: Any) -> Item:
+    return nodes(*types, name="other", labels=labels or {"a": "b"}, **more)
+
+
+@pytest.mark.parametrize(
+    ("nodes_beside", "told"),
+    [
+        (other(instance_types=UNKNOWN), " The node group other may have GPUs."),
+        (
+            other("m5.large", leaves_gpus=True),
+            " The node group other launches types with GPUs too.",
+        ),
+        (other(instance_types=UNKNOWN, labels={"a": "c"}), ""),
+        (other("m5.large"), ""),
+        (other(instance_types=UNKNOWN, taints=[TEAM]), ""),
+    ],
+)
+def test_nodes_that_may_have_gpus_may_be_those_that_are_meant(
+    nodes_beside: Item, told: str
+) -> None:
+    (found,) = problems(POOL, nodes_beside, sliced(), pods({GPU: 1}, nodeSelector={"a": "b"}))
+
+    assert found.rule is landing.ELSEWHERE
+    assert found.severity == ("info" if told else None)
+    assert found.message.endswith(f"the node group gpu is not such.{told}")
+
+
+def test_a_pool_that_launches_gpus_too_lets_in_what_another_keeps_out() -> None:
+    (found,) = problems(TEAMS, sliced(), pods({GPU: 1}), other("m5.large", leaves_gpus=True))
+    (unknown,) = problems(TEAMS, sliced(), pods({GPU: 1}), other(instance_types=UNKNOWN))
+
+    assert (found.rule, found.severity, found.edits) == (landing.PODS_KEPT_OUT, "info", ())
+    assert unknown.severity is None
+
+
 def test_the_place_of_an_affinity_is_named() -> None:
     required = affinity({"key": "a", "operator": "In", "values": ["b"]})
     (found,) = problems(POOL, sliced(), pods({GPU: 1}, affinity=required))

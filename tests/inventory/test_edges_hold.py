@@ -87,6 +87,7 @@ FIXED = (
     "provisioner",
     "advertised",
     "only_by_boot",
+    "leaves_gpus",
     "changed_by",
     "max_pods",
     "kubernetes",

@@ -79,7 +79,10 @@ OWN = {"own": 1, "later": UNKNOWN, "nvidia.com/gpu.count": "4"}
         (nodes(provisioner="selfManaged"), "none", None),
         (nodes(provisioner="selfManaged", user_data=UNKNOWN), "none", UNKNOWN),
         (nodes(provisioner="selfManaged", user_data=UNKNOWN, labels=OWN), "own", "1"),
-        (nodes(provisioner="managed", user_data=UNKNOWN), "none", None),
+        (nodes(provisioner="managed", user_data=UNKNOWN), "none", UNKNOWN),
+        (nodes(provisioner="managed", user_data=UNKNOWN, ami="AL2023_x86_64"), "none", UNKNOWN),
+        (nodes(provisioner="managed", user_data=UNKNOWN, ami="AL2_x86_64_GPU"), "none", None),
+        (nodes(provisioner="managed", ami="AL2023_x86_64"), "none", None),
         # A node as it is has all that it has; one that is only labelled has more.
         (nodes(provisioner="byHand"), "topology.kubernetes.io/zone", None),
         (nodes(**BY_HAND, labels={GPU: "x"}), "none", UNKNOWN),

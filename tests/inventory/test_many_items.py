@@ -11,6 +11,7 @@ from eks_gpushare.inventory.label_index import LabelIndex
 from eks_gpushare.inventory.nodes import NodeKind
 from eks_gpushare.inventory.scheduling import landing
 from eks_gpushare.inventory.source import UNKNOWN, Source
+from eks_gpushare.inventory.values import PartlyKnown
 
 KEYS = ("pool", "team", "kubernetes.io/os", "topology.kubernetes.io/zone", "eks-gpushare/pool")
 VALUES = ("a", "b", "linux", "1")
@@ -22,16 +23,18 @@ def _value(dice: random.Random) -> Any:
 
 def _kind(dice: random.Random) -> NodeKind:
     labels: Any = {key: _value(dice) for key in dice.sample(KEYS, dice.randrange(3))}
-    if dice.random() < 0.1:
-        labels = UNKNOWN
+    if dice.random() < 0.2:
+        labels = dice.choice([UNKNOWN, PartlyKnown(labels)])
     taints = (NodeTaint("nvidia.com/gpu", "", "NoSchedule"),) if dice.random() < 0.5 else ()
-    provisioner: Provisioner = dice.choice(("managed", "karpenter", "byHand"))
+    provisioner: Provisioner = dice.choice(("managed", "karpenter", "byHand", "selfManaged"))
     nodes = NodeSet(
         source=Source("the nodes"),
         name=dice.choice(VALUES),
         provisioner=provisioner,
         labels=labels,
         taints=taints,
+        ami=dice.choice(("", "AL2_x86_64_GPU")),
+        user_data=dice.choice(("", UNKNOWN)),
     )
     return NodeKind(nodes, None, {"team": frozenset("a")} if dice.random() < 0.3 else {})
 

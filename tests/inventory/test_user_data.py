@@ -17,6 +17,7 @@ from eks_gpushare.inventory.items import NodeSet, NodeTaint
 from eks_gpushare.inventory.mig_commands import devices_made
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import MOST_CHARACTERS, decoded, parts, registered, scripts
+from eks_gpushare.inventory.values import PartlyKnown
 
 CONFIG = """\
 apiVersion: node.eks.aws/v1alpha1
@@ -139,7 +140,7 @@ def test_base64_of_a_part_is_read_as_the_library_reads_it(content: str) -> None:
 def test_what_a_kubelet_registers_its_node_with() -> None:
     found = registered(CONFIG)
 
-    assert found.labels == {"tier": "gold"}  # what a variable fills in is not known
+    assert found.labels == {"tier": "gold", "zone": UNKNOWN}  # a variable fills it in
     assert found.taints == (
         NodeTaint("gpu", "yes", "NoExecute"),
         NodeTaint("team", "ml", "NoSchedule"),
@@ -189,23 +190,63 @@ def of(provisioner: str = "karpenter", **fields: Any) -> NodeSet:
     return made
 
 
+@pytest.mark.parametrize(
+    ("given", "labels", "may_be_more"),
+    [
+        ("--node-labels=env=$ENV,a=b", {"env": UNKNOWN, "a": "b"}, False),
+        ("--node-labels=env=${Env},a=b", {"env": UNKNOWN, "a": "b"}, False),
+        ("--node-labels=$LABELS --max-pods=5", {}, True),
+        ('--node-labels=\'"$LABELS" --max-pods=5', {}, True),
+        ("--node-labels=a=b,$LABELS", {"a": "b"}, True),
+        ("--node-labels=a=$(curl -s http://x/y),c=d", {}, True),
+        ("--node-labels=a=`tell it`,c=d", {}, True),
+        ("--node-labels=alone,a=b", {"a": "b"}, False),
+        ("[settings.kubernetes.node-labels]\na = '${a}'\nb = 'c'", {"a": UNKNOWN, "b": "c"}, False),
+        ("[settings.kubernetes.node-labels]\n${labels}\n", {}, True),
+        ("#!/bin/bash\naws s3 cp s3://b/join.sh /j.sh\nbash /j.sh gpu\n", {}, True),
+        ("#!/bin/bash\nsudo sh ./join.sh\n", {}, True),
+        ("#!/bin/bash\n. /etc/profile.d/x.sh; start\n", {}, True),
+        ("#!/bin/bash\ncurl -s http://x/y | sudo bash -s\n", {}, True),
+        ("#!/bin/bash\nbash -c 'echo a'\n. /etc/eks/bootstrap.sh ml\n", {}, False),
+        ("#!/bin/bash\nsed -i s/a/b/ /etc/eks/bootstrap.sh\n", {}, True),
+        ("#!/bin/bash\nsed -i s/a/b/ /etc/motd\n", {}, False),
+        (
+            "#cloud-config\nwrite_files:\n  - {path: /a, content: '--node-labels=a=b'}\n",
+            {"a": "b"},
+            False,
+        ),
+        ("[settings.kubernetes.node-labels]\nno toml\n", {}, False),
+    ],
+)
+def test_of_labels_that_are_filled_in_it_is_known_that_they_may_be_there(
+    given: str, labels: dict[str, Any], may_be_more: bool
+) -> None:
+    found = registered(given)
+
+    assert found.labels == labels
+    assert isinstance(found.labels, PartlyKnown) is may_be_more
+    of_nodes = of(user_data=given, labels={"own": "1"}).labels
+    assert of_nodes == {**labels, "own": "1"}
+    assert isinstance(of_nodes, PartlyKnown) is may_be_more
+
+
 def test_nodes_have_what_their_user_data_gives_them_and_keep_their_own() -> None:
     found = of(
         user_data=CONFIG, labels={"tier": "silver"}, taints=(NodeTaint("team", "x", "NoSchedule"),)
     )
 
-    assert found.labels == {"tier": "silver"}
+    assert found.labels == {"tier": "silver", "zone": UNKNOWN}
     assert found.taints == (
         NodeTaint("team", "x", "NoSchedule"),
         NodeTaint("gpu", "yes", "NoExecute"),
     )
-    assert found.only_by_boot == {"gpu=yes:NoExecute"}
+    assert found.only_by_boot == {"zone", "gpu=yes:NoExecute"}
 
 
 def test_a_startup_taint_is_known_to_who_launches() -> None:
     found = of(user_data=CONFIG, startup_taints=(NodeTaint("gpu", "yes", "NoExecute"),))
 
-    assert found.only_by_boot == {"tier", "team=ml:NoSchedule"}
+    assert found.only_by_boot == {"tier", "zone", "team=ml:NoSchedule"}
 
 
 def test_what_is_not_known_stays_so() -> None:

@@ -42,11 +42,18 @@ locals {
 """
 
 
+def _block(name: str, case: dict[str, Any]) -> str:
+    """An expression as a local, by a variable of a type where it has one."""
+    if "type" not in case:
+        return f"locals {{\n  {name} = {case['expression']}\n}}\n"
+    variable = f"  type    = {case['type']}\n  default = {case['expression']}\n"
+    return f'variable "{name}" {{\n{variable}}}\nlocals {{\n  {name} = var.{name}\n}}\n'
+
+
 def configuration() -> dict[str, str]:
     """All cases as locals, and what they refer to."""
-    hcl = {f"x{n}": case["expression"] for n, case in enumerate(CASES) if "json" not in case}
     of_json = {f"x{n}": case["json"] for n, case in enumerate(CASES) if "json" in case}
-    blocks = (f"locals {{\n  {name} = {text}\n}}\n" for name, text in hcl.items())
+    blocks = [_block(f"x{n}", case) for n, case in enumerate(CASES) if "json" not in case]
     return {
         "main.tf": "".join((GIVEN, *blocks)),
         "more.tf.json": json.dumps({"locals": of_json}),

@@ -87,6 +87,41 @@ def test_types_that_requirements_leave(
     assert sorted(nodes.instance_types) == sorted(types)
 
 
+CATEGORY = "karpenter.k8s.aws/instance-category"
+
+
+@pytest.mark.parametrize(
+    ("requirements", "leaves"),
+    [
+        ([("karpenter.sh/capacity-type", "In", ["spot"])], True),
+        ([(CATEGORY, "In", ["c", "g"])], True),
+        ([(CATEGORY, "NotIn", ["t"])], True),
+        ([(CATEGORY, "In", ["c", "m", "r"])], False),
+        ([("karpenter.k8s.aws/instance-gpu-count", "DoesNotExist", [])], False),
+        ([("node.kubernetes.io/instance-type", "In", ["g5.xlarge"])], False),
+        ([("node.kubernetes.io/instance-type", "In", ["m5.large"])], False),
+    ],
+)
+def test_a_pool_that_asks_for_no_gpus_may_launch_some(
+    requirements: list[tuple[str, str, list[str]]], leaves: bool
+) -> None:
+    given = [{"key": k, "operator": o, "values": v} for k, o, v in requirements]
+    (read,) = read_with(KARPENTER, merged(POOL, **{REQUIREMENTS: given}))
+
+    (nodes,) = read.items
+    assert isinstance(nodes, NodeSet)
+    assert nodes.leaves_gpus is leaves
+
+
+def test_a_provisioner_takes_no_gpus_unless_it_is_told_to() -> None:
+    pool = merged(POOL, kind="Provisioner", **{REQUIREMENTS: []})
+    (read,) = read_with(KARPENTER, {**pool, "apiVersion": "karpenter.sh/v1alpha5"})
+
+    (nodes,) = read.items
+    assert isinstance(nodes, NodeSet)
+    assert not nodes.leaves_gpus
+
+
 def test_what_a_template_fills_in_is_not_known() -> None:
     given = [{"key": "node.kubernetes.io/instance-type", "operator": "In", "values": UNKNOWN}]
     pool = {**POOL, "spec": {"template": {**POOL["spec"]["template"]}}}

@@ -189,6 +189,21 @@ CASES: dict[str, dict[str, str]] = {
             patch: '[{"op": "remove", "path": "/spec/replicas"}]'
         """
     ),
+    "an object that is deleted": overlay(
+        "patches: [{path: none.yaml}]\n",
+        none="$patch: delete\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: gpu}\n",
+    ),
+    "objects that are deleted by a target": overlay(
+        """
+        namespace: vision
+        patches:
+          - target: {kind: Deploy.*}
+            patch: |-
+              $patch: delete
+              kind: Deployment
+              metadata: {name: any}
+        """
+    ),
     "namespace and replicas": overlay("namespace: vision\nreplicas: [{name: app, count: 7}]\n"),
 }
 
@@ -197,9 +212,10 @@ def built(files: dict[str, str]) -> list[Any]:
     """What the objects are."""
     made = Kustomizations([GivenFile(name, text) for name, text in files.items()])
     found = [
-        made.built(document)[0].value
+        each.value
         for name in RESOURCES
         for document in read_texts(files[name], name).documents
+        for each in made.built(document)[:1]
     ]
     assert made.unapplied == []
     return found
@@ -233,9 +249,32 @@ def test_objects_are_those_that_kustomize_builds(case: str, tmp_path: Path) -> N
     # Items of lists stay where they are written, so that findings have their lines.
     wanted, found = _in_order(wanted), _in_order(found)
     # Kustomize gives any object the namespace whose kind it does not know to be of the cluster.
-    if case == "namespace and replicas":
-        wanted["NodePool"]["metadata"].pop("namespace", None)
+    wanted.get("NodePool", {"metadata": {}})["metadata"].pop("namespace", None)
     assert found == wanted
+
+
+def test_what_every_overlay_deletes_is_nowhere() -> None:
+    files = CASES["an object that is deleted"]
+    made = Kustomizations([GivenFile(name, text) for name, text in files.items()])
+    (pool,) = read_texts(POOL, "base/pool.yaml").documents
+    (other,) = read_texts(POOL, "other/pool.yaml").documents
+
+    assert made.built(pool) == []
+    assert made.built(other) == [other]
+    both = {**files, "test/kustomization.yaml": "resources: [../base]\n"}
+    made = Kustomizations([GivenFile(name, text) for name, text in both.items()])
+    assert [each.build for each in made.built(pool)] == ["test/kustomization.yaml"]
+
+
+def test_what_is_deleted_is_no_source_of_replacements() -> None:
+    files = dict(CASES["an object that is deleted"])
+    files["prod/kustomization.yaml"] += (
+        "replacements:\n- source: {kind: NodePool, fieldPath: metadata.name}\n"
+        "  targets: [{select: {kind: Deployment}, fieldPaths: [metadata.labels.team]}]\n"
+    )
+    (app,) = (each for each in built(files) if each["kind"] == "Deployment")
+
+    assert app["metadata"]["labels"]["team"] != "gpu"
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,25 @@ def test_what_an_overlay_that_ends_is_made_of_is_built_in_its_place() -> None:
     assert tops({**files, **mid}) == ["own/kustomization.yaml", "base/kustomization.yaml"]
 
 
+def test_what_only_an_overlay_that_ends_takes_in_is_of_its_folder() -> None:
+    scaled = (
+        "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\n"
+        "metadata: {name: NAME, namespace: ml}\n"
+        "spec:\n  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: ask}\n"
+        "  maxReplicas: 3\n"
+    )
+    files = {
+        "prod/kustomization.yaml": "namespace: prod\n"
+        "resources: [spaces.yaml, pods.yaml, a.yaml, b.yaml]\n",
+        "prod/spaces.yaml": TWO,
+        "prod/pods.yaml": PODS,
+        "prod/a.yaml": scaled.replace("NAME", "a"),
+        "prod/b.yaml": scaled.replace("NAME", "b"),
+    }
+
+    assert "GPU1239" in said(files)
+
+
 OWN = "namespace: a\nresources: [space.yaml]\n"
 
 

@@ -179,14 +179,17 @@ def test_labels_that_nodes_of_karpenter_get(
     ("requirement", "labels"),
     [
         ({"key": "team", "operator": "In", "values": ["a"]}, {"team": "a"}),
-        ({"key": "team", "operator": "In", "values": ["a", "b"]}, {}),
-        ({"key": "team", "operator": "NotIn", "values": ["a"]}, {}),
-        ({"key": "team", "operator": "In", "values": UNKNOWN}, {}),
+        # Of others the pods choose the value that a node is launched with.
+        ({"key": "team", "operator": "In", "values": ["a", "b"]}, {"team": UNKNOWN}),
+        ({"key": "team", "operator": "NotIn", "values": ["a"]}, {"team": UNKNOWN}),
+        ({"key": "team", "operator": "Exists"}, {"team": UNKNOWN}),
+        ({"key": "team", "operator": "In", "values": UNKNOWN}, {"team": UNKNOWN}),
+        ({"key": "team", "operator": "DoesNotExist"}, {}),
         ({"key": "kubernetes.io/arch", "operator": "In", "values": ["a"]}, {}),
     ],
 )
 def test_a_requirement_of_one_value_is_a_label(
-    requirement: dict[str, Any], labels: dict[str, str]
+    requirement: dict[str, Any], labels: dict[str, Any]
 ) -> None:
     assert pool(spec__template__spec__requirements=[requirement]).labels == labels
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from eks_gpushare.inventory.items import CLUSTER_VERSION, NodeSet, Pointer
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.user_data import registered
+from eks_gpushare.inventory.values import PartlyKnown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -45,7 +46,8 @@ def _booted(nodes: NodeSet, version: str) -> NodeSet:
     if labels is not UNKNOWN and more.labels is not UNKNOWN:
         new = {key: value for key, value in more.labels.items() if key not in labels}
         only |= new.keys()
-        labels = type(labels)({**new, **labels})  # type: ignore[call-arg]  # of known ones or not
+        kind = type(more.labels if isinstance(more.labels, PartlyKnown) else labels)
+        labels = kind({**new, **labels})  # type: ignore[call-arg]  # of known ones or not
     if taints is not UNKNOWN and more.taints is not UNKNOWN:
         passing = nodes.startup_taints
         known = {(taint.key, taint.effect) for taint in taints}

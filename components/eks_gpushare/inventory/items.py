@@ -134,6 +134,8 @@ class NodeSet(Named):
     """What a NodePool limits, by resource."""
     launch: Maybe[NodeLaunch | None] = None
     """What they are started from; None where nothing says."""
+    leaves_gpus: bool = False
+    """Whether types with GPUs are among those that may be launched, of which it names none."""
     bought_as: Maybe[tuple[Capacity, ...]] = ("onDemand",)
     """The ways in which EC2 may be asked for them."""
     only_by_boot: frozenset[str] = frozenset()

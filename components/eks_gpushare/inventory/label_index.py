@@ -30,8 +30,8 @@ class LabelIndex:
             for key, value in kind.known_labels.items():
                 shown = UNKNOWN if value is UNKNOWN else str(text(value))
                 self._known.setdefault(key, defaultdict(set))[shown].add(position)
-            nodes, partial = kind.nodes, kind.is_partial
-            alike = (nodes.labels is UNKNOWN, nodes.provisioner, partial, id(kind.by_hand))
+            may_have = (kind.has_more_labels, kind.is_labelled_by_boot, kind.is_partial)
+            alike = (*may_have, kind.nodes.provisioner, id(kind.by_hand))
             self._alike.setdefault(alike, (kind, set()))[1].add(position)
 
     def having(self, labels: Mapping[str, str]) -> list[int]:

@@ -71,6 +71,12 @@ _OF_OTHERS = (
 """Labels that EKS, its cloud controller, Karpenter or eksctl set; nothing here says to what."""
 
 
+_OF_AL2 = "AL2_"
+"""Types of images whose nodes of managed groups get labels from EKS alone, which runs bootstrap.sh
+behind the user data. To user data of others it adds its own:
+https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html#launch-template-user-data."""
+
+
 @dataclass(frozen=True, slots=True)
 class NodeKind:
     """Nodes of one declaration and of one instance type."""
@@ -113,7 +119,7 @@ class NodeKind:
 
     def label_of_others(self, key: str) -> Maybe[str | None]:
         """The value of a label that is none of the known ones: whether others may set it."""
-        if self.nodes.labels is UNKNOWN or isinstance(self.nodes.labels, PartlyKnown):
+        if self.has_more_labels:
             return UNKNOWN
         if self.nodes.provisioner == "byHand" and not self.is_partial:
             return None  # a node as it is, with all that it has
@@ -122,12 +128,23 @@ class NodeKind:
         if key in OF_CONTROL_PLANES and self.nodes.provisioner != "byHand":
             return None  # EKS has its control plane elsewhere, and kubelets may not set these
         by_others = key.startswith((*OWNED_PREFIXES, *_OF_OTHERS))
-        by_boot = self.nodes.user_data is UNKNOWN and (
-            self.nodes.provisioner == "selfManaged"
-            or (self.nodes.provisioner == "managed" and self.nodes.ami in ("CUSTOM", UNKNOWN))
-        )
-        by_others = by_others or (by_boot and not key.startswith(_FEATURES))
+        by_others = by_others or (self.is_labelled_by_boot and not key.startswith(_FEATURES))
         return UNKNOWN if self.is_partial or key in self.by_hand or by_others else None
+
+    @property
+    def has_more_labels(self) -> bool:
+        """Whether not all of its declaration's labels are known."""
+        return self.nodes.labels is UNKNOWN or isinstance(self.nodes.labels, PartlyKnown)
+
+    @property
+    def is_labelled_by_boot(self) -> bool:
+        """Whether user data that is not known may give its nodes labels."""
+        of_managed = self.nodes.provisioner == "managed" and not str(self.nodes.ami).startswith(
+            _OF_AL2
+        )
+        return self.nodes.user_data is UNKNOWN and (
+            self.nodes.provisioner == "selfManaged" or of_managed
+        )
 
     def label_once_found(self, key: str) -> Maybe[str | None]:
         """The same once feature discovery has been there: it finds a GPU of NVIDIA."""
@@ -238,7 +255,7 @@ def unseen_nodes(inventory: Inventory, cluster: str) -> list[NodeKind]:
     return [
         NodeKind(nodes, None)
         for nodes in inventory.of(NodeSet, cluster)
-        if nodes.instance_types is UNKNOWN and not has_gpus(nodes)
+        if (nodes.instance_types is UNKNOWN or nodes.leaves_gpus) and not has_gpus(nodes)
     ]
 
 

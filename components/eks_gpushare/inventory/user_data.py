@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from eks_gpushare.inventory.items import NodeTaint
 from eks_gpushare.inventory.source import UNKNOWN, Unknown
-from eks_gpushare.inventory.values import at, items, pairs, text
+from eks_gpushare.inventory.values import PartlyKnown, at, items, pairs, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,9 +70,20 @@ _OF_NOBODY: Final = re.compile(
 )
 """Media types that cloud-init does not know, nor therefore unpack, and nodeadm passes over:
 https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/configprovider/mime.go."""
-_LABELS: Final = re.compile(r"--node-labels(?:=|[ \t]+)[\"']?([^\s\"'\\]+)")
-_TAINTS: Final = re.compile(r"--register-with-taints(?:=|[ \t]+)[\"']?([^\s\"'\\]+)")
+_LABELS: Final = re.compile(r"--node-labels(?:=|[ \t]+)[\"'\\]*([^\s\"'\\]+)")
+_TAINTS: Final = re.compile(r"--register-with-taints(?:=|[ \t]+)[\"'\\]*([^\s\"'\\]+)")
 _COMMENT: Final = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
+_CUT: Final = re.compile(r"\$\(|`")
+"""What a command within a value begins with, in which a space is not the value's end."""
+_BY_ANOTHER: Final = re.compile(
+    r"(?:^|[;&|(])[ \t]*(?:sudo[ \t]+)?(?:bash|sh|source|\.)[ \t]+(?!-c\b)(?!/etc/eks/)[^\s;&|]"
+    r"|\|[ \t]*(?:sudo[ \t]+)?(?:bash|sh)\b"
+    r"|\bsed[ \t][^\n]*(?:bootstrap\.sh|kubelet)",
+    re.MULTILINE,
+)
+"""Where another script runs, which may join the node, or the one that does is changed."""
+_MORE: Final = ""
+"""The key, which no label has, of labels that are not seen."""
 _FILLED_IN: Final = re.compile(r"\$|\{\{|`|<[A-Za-z]")
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _OF_BOTTLEROCKET: Final = ("settings", "kubernetes")
@@ -95,7 +106,8 @@ class UserDataContent(NamedTuple):
 class KubeletRegistration:
     """What a kubelet registers its node with, as its user data says."""
 
-    labels: Maybe[dict[str, str]] = field(default_factory=dict)
+    labels: Maybe[dict[str, Maybe[str]]] = field(default_factory=dict)
+    """Those that are seen; `PartlyKnown` where there may be more."""
     taints: Maybe[tuple[NodeTaint, ...]] = ()
 
 
@@ -240,7 +252,7 @@ def registered(given: Maybe[str]) -> KubeletRegistration:
     """The labels and taints that user data gives a node beside those that its pool has."""
     if given is UNKNOWN:
         return KubeletRegistration()
-    labels: dict[str, str] = {}
+    labels: dict[str, Maybe[str]] = {}
     taints: dict[NodeTaint, None] = {}
     for part in parts(given):
         if part.kind == "nodeConfig":
@@ -253,11 +265,20 @@ def registered(given: Maybe[str]) -> KubeletRegistration:
                     taints[NodeTaint(key, value, effect)] = None
         elif part.kind == "bottlerocket":
             _of_settings(part.text, labels, taints)
-        elif part.kind == "cloudConfig":
-            _of_flags(scripts(part.text), labels, taints)
         elif part.kind != "passedOver":
-            _of_flags(_COMMENT.sub("", part.text), labels, taints)
-    return KubeletRegistration(labels, tuple(taints))
+            of_cloud = part.kind == "cloudConfig"
+            said = _of_cloud_config(part.text) if of_cloud else _COMMENT.sub("", part.text)
+            _of_flags(said, labels, taints)
+            if _BY_ANOTHER.search(said):
+                labels[_MORE] = UNKNOWN
+    more = labels.pop(_MORE, None)
+    return KubeletRegistration(PartlyKnown(labels) if more else labels, tuple(taints))
+
+
+def _of_cloud_config(given: str) -> str:
+    """The commands of it, and the files that it writes."""
+    files = (str(text(at(each, "content"))) for each in items(at(_yaml(given), "write_files")))
+    return "\n".join((scripts(given), *files))
 
 
 REGISTER: Final = ("spec", "kubelet", "config", "registerWithTaints")
@@ -270,19 +291,22 @@ def kubelet_flags(config: Any) -> list[tuple[FieldPath, Any]]:
     return [((*FLAGS, number), flag) for number, flag in enumerate(items(at(config, *FLAGS)))]
 
 
-def flag_labels(flag: str) -> dict[str, str]:
+def flag_labels(flag: str) -> dict[str, Maybe[str]]:
     """The labels that a kubelet's flag or command line has."""
-    found: dict[str, str] = {}
+    found: dict[str, Maybe[str]] = {}
     _of_flags(flag, found, {})
+    found.pop(_MORE, None)
     return found
 
 
-def _of_flags(given: str, labels: dict[str, str], taints: dict[NodeTaint, None]) -> None:
+def _of_flags(given: str, labels: dict[str, Maybe[str]], taints: dict[NodeTaint, None]) -> None:
     for found in _LABELS.finditer(given):
         for pair in found[1].split(","):
             key, joined, value = pair.partition("=")
-            if joined and not _FILLED_IN.search(pair):
-                labels[key] = value
+            if _FILLED_IN.search(key) or _CUT.search(value):
+                labels[_MORE] = UNKNOWN
+            elif joined:
+                labels[key] = UNKNOWN if _FILLED_IN.search(value) else value
     for found in _TAINTS.finditer(given):
         for each in found[1].split(","):
             taint = NodeTaint.parse(each)
@@ -290,12 +314,16 @@ def _of_flags(given: str, labels: dict[str, str], taints: dict[NodeTaint, None])
                 taints[taint] = None
 
 
-def _of_settings(given: str, labels: dict[str, str], taints: dict[NodeTaint, None]) -> None:
+def _of_settings(given: str, labels: dict[str, Maybe[str]], taints: dict[NodeTaint, None]) -> None:
     try:
         found = at(tomllib.loads(given), *_OF_BOTTLEROCKET)
     except (tomllib.TOMLDecodeError, RecursionError):
+        if _FILLED_IN.search(given):
+            labels[_MORE] = UNKNOWN
         return
-    labels |= {key: str(text(pair)) for key, pair in pairs(at(found, "node-labels"))}
+    for key, pair in pairs(at(found, "node-labels")):
+        value = str(text(pair))
+        labels[key] = UNKNOWN if _FILLED_IN.search(value) else value
     for key, pair in pairs(at(found, "node-taints")):
         for short in items(pair) or [pair]:
             value, _, effect = str(text(short)).rpartition(":")

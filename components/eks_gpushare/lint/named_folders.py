@@ -22,7 +22,7 @@ from eks_gpushare.manifests.application_sets import (
     sources_of,
 )
 from eks_gpushare.manifests.folders import folders_above, meant_in, with_name
-from eks_gpushare.manifests.kustomize import NOT_NAMESPACED
+from eks_gpushare.manifests.kustomize_namespaces import NOT_NAMESPACED
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:

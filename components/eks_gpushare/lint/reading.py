@@ -307,7 +307,7 @@ class Reading:
         if self.against or (self.declared is not None and self.declared.together):
             return (all_together(),)
         everywhere = self.everywhere or self.naming()
-        built = self.kustomizations.contents
+        built = self.kustomizations.that_build
         folders = with_applied(self.folders, self.applied, built, everywhere.layouts)
         members = [
             Member(

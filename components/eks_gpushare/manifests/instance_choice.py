@@ -14,7 +14,7 @@ from eks_gpushare.inventory.values import at
 from eks_gpushare.manifests.plain import items, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.inventory.source import Maybe
 
@@ -55,13 +55,19 @@ def chosen_types(requirements: Any) -> Maybe[tuple[str, ...]]:
                 return Unknown.UNKNOWN
             given = tuple(str(text(value)) for value in items(values))
             return tuple(name for name in given if _allowed(name, known))
-    if not any(_asks_for_gpus(requirement) for requirement in known):
-        return ()
-    return tuple(
-        name
-        for name, found in gpu_instance_types().items()
-        if not found.retired and _allowed(name, known)
-    )
+    return tuple(_left(known)) if any(map(_asks_for_gpus, known)) else ()
+
+
+def leaves_gpus(requirements: Any) -> bool:
+    """Whether requirements that do not ask for GPUs leave types with them all the same."""
+    return requirements is not UNKNOWN and any(_left(items(requirements)))
+
+
+def _left(requirements: Sequence[Any]) -> Iterator[str]:
+    """The GPU types of the catalog that requirements leave."""
+    for name, found in gpu_instance_types().items():
+        if not found.retired and _allowed(name, requirements):
+            yield name
 
 
 def _asks_for_gpus(requirement: Any) -> bool:

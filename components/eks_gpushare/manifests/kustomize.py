@@ -23,11 +23,16 @@ from eks_gpushare.manifests.kustomize_generators import (
     with_contents,
 )
 from eks_gpushare.manifests.kustomize_labels import with_labels
-from eks_gpushare.manifests.kustomize_namespaces import tops_that_build
-from eks_gpushare.manifests.kustomize_patches import Patch, is_for, with_its_name, written_patches
+from eks_gpushare.manifests.kustomize_namespaces import in_namespace, tops_that_build
+from eks_gpushare.manifests.kustomize_patches import (
+    Patch,
+    deletes,
+    is_for,
+    with_its_name,
+    written_patches,
+)
 from eks_gpushare.manifests.kustomize_replacements import with_replacements
 from eks_gpushare.manifests.kustomize_sources import BuiltFile, Sources
-from eks_gpushare.manifests.plain import mapping
 from eks_gpushare.manifests.strategic_merge import PatchError, merged, patched
 from eks_gpushare.manifests.texts import read_texts
 
@@ -50,17 +55,6 @@ _OF_OTHERS: Final = frozenset(("version", "sharing", "mig-configs"))
 _CHANGES: Final = ("components", "patches", "patchesJson6902", "patchesStrategicMerge")
 _MADE: Final = ("replacements", "transformers")
 """What else gives objects other values, and is not followed."""
-NOT_NAMESPACED: Final = frozenset(
-    (
-        *("Namespace", "Node", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"),
-        *("PersistentVolume", "StorageClass", "PriorityClass", "RuntimeClass", "DeviceClass"),
-        *("NodePool", "NodeClass", "EC2NodeClass", "NodeOverlay", "ClusterQueue", "ClusterPolicy"),
-        *("ResourceFlavor", "ValidatingAdmissionPolicy", "Kustomization"),
-    )
-)
-"""Kinds of objects that are in no namespace."""
-
-
 _WITH_REPLICAS: Final = ("Deployment", "ReplicationController", "ReplicaSet", "StatefulSet")
 
 
@@ -127,13 +121,15 @@ class Kustomizations:
                 self.layers |= set() if is_all else {path}
         self.contents = {name: frozenset(self._contents(name, set())) for name in self._by_file}
         """Each kustomization by its file, with the files that it is built of and its own."""
-        self.tops = tops_that_build(
+        self.tops, ended = tops_that_build(
             tops_of(self.contents),
             self.contents,
             lambda name: self._by_file[name].value if name in self._by_file else None,
             lambda name: "" if name in self.patch_files else self._texts.get(name, ""),
         )
         """Those that are built: what no other builds on."""
+        self.that_build = {k: files for k, files in self.contents.items() if k not in ended}
+        """Those at which Kustomize is not known to end, with their files."""
 
     def build_in(self, folders: Iterable[str]) -> None:
         """Build those of some folders too, whatever builds on them.
@@ -253,7 +249,7 @@ class Kustomizations:
         return [one.value for one in read_texts(self._texts[file], file).documents]
 
     def _along(self, value: Any, chain: Sequence[str]) -> Any:
-        """An object as it is at the end of a way."""
+        """An object as it is at the end of a way; None where a patch deletes it."""
         for name in chain:
             value = self._with_components(value, self._by_file[name], set(chain))
         return value
@@ -281,7 +277,8 @@ class Kustomizations:
         file = posixpath.normpath(document.file)
         owners = [file] if file in self._by_file else self._owners.get(file, [])
         is_object = isinstance(document.value, dict) and "kind" in document.value
-        found = []
+        found: list[Document] = []
+        is_deleted = False
         above = self._above(owners)
         for top in self.tops:
             for chain in self._chains(owners, top) if top in above else ():
@@ -291,9 +288,12 @@ class Kustomizations:
                     built = sorted(self.contents[top] & self._by_file.keys())
                     made = ((self._by_file[one].value, partial(self.content, one)) for one in built)
                     value = {**value, "configurations": configured_by(made)}
+                if value is None and document.value is not None:
+                    is_deleted = True
+                    continue
                 may = document.editable and value is document.value
                 found.append(replace(document, value=value, editable=may, build=top))
-        return found or [document]
+        return found or ([] if is_deleted else [document])
 
     def _above(self, owners: Sequence[str]) -> set[str]:
         """All that build on some kustomizations, and these."""
@@ -323,12 +323,14 @@ class Kustomizations:
             if name not in taken:
                 taken.add(name)
                 value = self._with_components(value, self._by_file[name], taken)
-        return self._changed(value, each)
+        return value if value is None else self._changed(value, each)
 
     def _changed(self, value: Any, each: Kustomization) -> Any:
         for patch in each.patches:
             if not is_for(patch, value):
                 continue
+            if deletes(patch):
+                return None
             try:
                 if isinstance(patch.content, list):
                     value = patched(value, patch.content)
@@ -337,14 +339,9 @@ class Kustomizations:
             except PatchError as error:
                 why = f"the patch does not go with {_called(value)}: {error}"
                 self._say(each, patch.place, why, ends=self._ends(each, patch, value))
-        space = at(each.value, "namespace")
-        kind = at(value, "kind")
-        if isinstance(space, str) and space and str(kind) not in NOT_NAMESPACED:
-            value = {**value, "metadata": {**mapping(at(value, "metadata")), "namespace": space}}
-        elif isinstance(space, str) and space and kind == "Namespace":
-            value = {**value, "metadata": {**mapping(at(value, "metadata")), "name": space}}
-        value = with_labels(value, each.value)
-        for entry in items(at(each.value, "replicas")) if kind in _WITH_REPLICAS else ():
+        value = with_labels(in_namespace(value, at(each.value, "namespace")), each.value)
+        of_kind = at(value, "kind") in _WITH_REPLICAS
+        for entry in items(at(each.value, "replicas")) if of_kind else ():
             spec = at(value, "spec")
             if at(entry, "name") == at(value, "metadata", "name") and isinstance(spec, dict):
                 value = {**value, "spec": {**spec, "replicas": at(entry, "count")}}

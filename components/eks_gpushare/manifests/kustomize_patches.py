@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, text
+from eks_gpushare.manifests.strategic_merge import DIRECTIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,6 +72,11 @@ def is_for(patch: Patch, value: Any) -> bool:
         if isinstance(selector, str) and not _selects(selector, at(value, "metadata", place)):
             return False
     return True
+
+
+def deletes(patch: Patch) -> bool:
+    """Whether a patch takes away the objects that it is for."""
+    return isinstance(patch.content, dict) and patch.content.get(DIRECTIVE) == "delete"
 
 
 def with_its_name(made: Any, given: Any) -> Any:

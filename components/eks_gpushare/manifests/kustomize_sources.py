@@ -88,5 +88,6 @@ class Sources:
                 continue
             key = (name, file.name, number)
             if key not in self._built:
-                self._built[key] = [self._along(value, way) for way in file.ways]
+                made = (self._along(value, way) for way in file.ways)
+                self._built[key] = [each for each in made if each is not None]
             yield from self._built[key]

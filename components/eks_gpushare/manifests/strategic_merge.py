@@ -29,7 +29,7 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Lists that are merged, by the key of their items; all others are replaced, tolerations too."""
 _BUILT_IN: Final = ("", "apps", "batch", "autoscaling", "policy", "networking.k8s.io")
-_DIRECTIVE: Final = "$patch"
+DIRECTIVE: Final = "$patch"
 _ANNOTATIONS: Final = ["metadata", "annotations"]
 """Where Kustomize has some of its own while it builds, so that there are any."""
 
@@ -53,13 +53,13 @@ def merged(given: Any, patch: Any) -> Any:
 def _merged(given: Any, patch: Any, *, built_in: bool) -> Any:
     if not isinstance(patch, dict):
         return patch
-    if patch.get(_DIRECTIVE) == "replace" or not isinstance(given, dict):
+    if patch.get(DIRECTIVE) == "replace" or not isinstance(given, dict):
         return _plain(patch)
     made = dict(given)
     for key, value in patch.items():
-        if key == _DIRECTIVE or key.startswith(("$retainKeys", "$setElementOrder")):
+        if key == DIRECTIVE or key.startswith(("$retainKeys", "$setElementOrder")):
             continue
-        if value is None or (isinstance(value, dict) and value.get(_DIRECTIVE) == "delete"):
+        if value is None or (isinstance(value, dict) and value.get(DIRECTIVE) == "delete"):
             made.pop(key, None)
         elif isinstance(value, list) and built_in and key in _KEYS:
             made[key] = _merged_list(made.get(key), value, _KEYS[key])
@@ -69,8 +69,8 @@ def _merged(given: Any, patch: Any, *, built_in: bool) -> Any:
 
 
 def _merged_list(given: Any, patch: Sequence[Any], keys: Sequence[str]) -> list[Any]:
-    if any(isinstance(entry, dict) and entry.get(_DIRECTIVE) == "replace" for entry in patch):
-        return [entry for entry in patch if not (isinstance(entry, dict) and _DIRECTIVE in entry)]
+    if any(isinstance(entry, dict) and entry.get(DIRECTIVE) == "replace" for entry in patch):
+        return [entry for entry in patch if not (isinstance(entry, dict) and DIRECTIVE in entry)]
     made = list(given) if isinstance(given, list) else []
     for item in patch:
         key = next((key for key in keys if isinstance(item, dict) and key in item), None)
@@ -85,7 +85,7 @@ def _merged_list(given: Any, patch: Sequence[Any], keys: Sequence[str]) -> list[
             ),
             None,
         )
-        if item.get(_DIRECTIVE) == "delete":
+        if item.get(DIRECTIVE) == "delete":
             made = [entry for n, entry in enumerate(made) if n != at]
         elif at is None:
             made.append(_plain(item))
@@ -100,7 +100,7 @@ def _plain(value: Any) -> Any:
         return {
             key: _plain(item)
             for key, item in value.items()
-            if key != _DIRECTIVE and item is not None
+            if key != DIRECTIVE and item is not None
         }
     return [_plain(inner) for inner in value] if isinstance(value, list) else value
 

@@ -12,10 +12,11 @@ from eks_gpushare.inventory.edges.claims import CLAIM_KEYS, OF_GPUS
 from eks_gpushare.inventory.edges.queues import may_be_queued
 from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Pointer, Workload
 from eks_gpushare.inventory.landings import grounds
-from eks_gpushare.inventory.nodes import may_be_others
+from eks_gpushare.inventory.nodes import may_be_others, unseen_nodes
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import Request, asks_for_none, gpu_workloads, requests_of
+from eks_gpushare.inventory.scheduling import landing, with_extended_tolerations
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, may_be_same, pairs, text
 from eks_gpushare.inventory.wording import at_start
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.landings import Candidates, Grounds, Places
+    from eks_gpushare.inventory.nodes import NodeKind
     from eks_gpushare.inventory.problem import Judgement
 
 
@@ -85,7 +87,8 @@ def others_select(inventory: Inventory) -> Iterator[Judgement]:
                 continue
             labels = found.nearest.landing.labels
             if labels and not any(sign in label for label in labels for sign in _VIRTUAL):
-                yield _elsewhere(inventory, workload, found, "")
+                unseen = unseen_nodes(inventory, cluster)
+                yield _unless_on(unseen, workload, _elsewhere(inventory, workload, found, ""))
 
 
 def _selects(spec: Any) -> bool:
@@ -133,7 +136,7 @@ def _judged(
         yield replace(each, severity="info", fix=fix) if others else each
     if missing or workload.kind == PART_OF_POD:
         return
-    found = ground.places(workload, requests)
+    found, unseen = ground.places(workload, requests), unseen_nodes(inventory, workload.cluster)
     if not found.having.offers:
         names = " and ".join(dict.fromkeys(request.resource for request in requests))
         yield Problem(
@@ -152,10 +155,23 @@ def _judged(
         yield from _unseen(workload, found)
     elif found.kept_out is not None:
         if not _let_in_by_kueue(inventory, workload, requests, ground):
-            yield _kept_out(workload, found.kept_out, requests)
+            kept_out = _kept_out(workload, found.kept_out, requests)
+            launched = [each for each in unseen if each.nodes.leaves_gpus]
+            yield _unless_on(launched, workload, kept_out)
     elif not any(sign in label for label in found.nearest.landing.labels for sign in _VIRTUAL):
         led = _led_to(ground.places(workload), requests)
-        yield _elsewhere(inventory, workload, found, led)
+        yield _unless_on(unseen, workload, _elsewhere(inventory, workload, found, led))
+
+
+def _unless_on(unseen: Sequence[NodeKind], workload: Workload, problem: Problem) -> Problem:
+    """A problem, or a note of it where its pods may be on nodes that may have GPUs."""
+    spec = with_extended_tolerations(workload.spec)
+    for each in unseen:
+        if landing(spec, each.nodes.taints, each.label).lands is not False:
+            told = "launches types with GPUs too" if each.nodes.leaves_gpus else "may have GPUs"
+            message = f"{problem.message} {at_start(each.nodes.source.name)} {told}."
+            return replace(problem, message=message, severity="info", edits=())
+    return problem
 
 
 def _waited_for(workload: Workload, ground: Grounds) -> str:

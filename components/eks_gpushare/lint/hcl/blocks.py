@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.hcl.evaluating import value_of
-from eks_gpushare.lint.hcl.names import Within
+from eks_gpushare.lint.hcl.names import Within, in_turn
 from eks_gpushare.lint.hcl.values import HclList, HclObject, OpenObject, is_open, place_in
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _dynamic(made: HclObject, block: HclBlock, names: Names, above: Sequence[str
     if content is None or not isinstance(given, dict | list):
         _add(made, kind, UNKNOWN, block.place)
         return
-    pairs = list(given.items()) if isinstance(given, dict) else list(enumerate(given))
+    pairs = in_turn(given)
     for key, value in pairs[:MOST_COPIES]:
         shown = value if isinstance(given, list) and isinstance(value, str) else key
         own = {name: HclObject({"key": shown, "value": value})}

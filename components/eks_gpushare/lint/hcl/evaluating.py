@@ -15,6 +15,7 @@ from eks_gpushare.lint.hcl.names import (
     Within,
     are_same,
     got,
+    in_turn,
     is_value,
     literal_number,
     no_mistake,
@@ -177,8 +178,8 @@ class Evaluation:
         return self._quoted(node)
 
     def _quoted(self, node: Node) -> str:
-        inner = [child for child in node.children if child.type == "template_literal"]
-        return unescaped("".join(map(self._source.text, inner)))
+        """What stands between the quotes, spaces at its ends too, which no node spans."""
+        return unescaped(self._source.text(node)[1:-1])
 
     def _variable_expr(self, node: Node) -> Any:
         return self._names.named(self._source.text(node))
@@ -312,7 +313,7 @@ class Evaluation:
         given = UNKNOWN if over is None else self.value(over)
         if is_open(given) or not isinstance(given, dict | list) or self._depth > _MOST_DEPTH:
             return None
-        pairs = list(given.items()) if isinstance(given, dict) else list(enumerate(given))
+        pairs = in_turn(given)
         if len(pairs) > _MOST_ROUNDS:
             return None
         return (self._with(own, key, value) for key, value in pairs)
@@ -365,20 +366,8 @@ class Evaluation:
         if found is None:
             return UNKNOWN
         name, text = found
-        read = template(text, name)
-        own = given[1] if isinstance(given[1], dict) else {}
-        names = OfTemplate(self._names.files, own)
-        if read is None or self._depth > _MOST_DEPTH:
-            return UNKNOWN
-        source, inner = read
-        made = Evaluation(source, names, self._depth + 1, self._mistakes).value(inner)
-        if isinstance(made, str):
-            at = made.at if isinstance(made, Text) else None
-            gaps, files = has_gaps(made), files_in(made) | {name}
-            made = Text(
-                made, at or (lambda line, column: Place(name, line, column)), gaps=gaps, files=files
-            )
-        return made
+        names = OfTemplate(self._names.files, given[1] if isinstance(given[1], dict) else {})
+        return filled_in(text, name, names, self._depth + 1, self._mistakes)
 
     def _quoted_template(self, node: Node) -> Any:
         return text_of(node, self._source, self)
@@ -386,6 +375,23 @@ class Evaluation:
     _heredoc_template = _quoted_template
 
 
-_OPERATORS: Final = frozenset(
-    ("+", "-", "*", "/", "%", "==", "!=", "<", "<=", ">", ">=", "&&", "||")
-)
+def filled_in(
+    text: str,
+    where: str | Place,
+    names: Names,
+    depth: int = 0,
+    mistakes: list[object] | None = None,
+) -> Any:
+    """The text that a template makes, which is a file or stands at a place, with some names."""
+    read = template(text, where)
+    if read is None or depth > _MOST_DEPTH:
+        return UNKNOWN
+    made = Evaluation(read[0], names, depth, mistakes).value(read[1])
+    if not isinstance(made, str):
+        return made
+    file = where if isinstance(where, str) else where.file
+    at = getattr(made, "at", None) or (lambda line, column: Place(file, line, column))
+    return Text(made, at, gaps=has_gaps(made), files=files_in(made) | {file})
+
+
+_OPERATORS: Final = frozenset((*"+-*/%<>", "==", "!=", "<=", ">=", "&&", "||"))

@@ -6,8 +6,11 @@ import base64
 import binascii
 import json
 import re
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
+
+import yaml  # type: ignore[import-untyped,unused-ignore]  # its stubs are a separate package
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import has_unknown
@@ -26,6 +29,8 @@ from eks_gpushare.lint.hcl.values import (
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from eks_gpushare.findings.finding import FieldPath
     from eks_gpushare.lint.hcl.values import Place
     from eks_gpushare.manifests.document import Document
@@ -42,14 +47,48 @@ def _to_json(value: Any) -> Any:
 
 
 def encode(given: Any) -> Any:
-    """YAML is told as JSON, which it holds; readers do not see the difference."""
+    """`jsonencode`."""
+    return _encoded(given, _json)
+
+
+def encode_yaml(given: Any) -> Any:
+    """`yamlencode`."""
+    return _encoded(given, _yaml)
+
+
+def _encoded(given: Any, written_as: Callable[[Any], str]) -> Any:
     if given is UNKNOWN or is_open(given):
         return UNKNOWN
-    gaps = has_unknown(given)
-    text = json.dumps(_to_json(given), separators=(",", ":"), ensure_ascii=False)
+    text = written_as(_to_json(given))
+    return Text(text, None, gaps=has_unknown(given), encoded=given)
+
+
+def _json(given: Any) -> str:
+    text = json.dumps(given, separators=(",", ":"), ensure_ascii=False)
     for plain, escaped in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
         text = text.replace(plain, escaped)
-    return Text(text, None, gaps=gaps, encoded=given)
+    return text
+
+
+def _yaml(given: Any) -> str:
+    """As Terraform writes it, whose library is of the same origin as PyYAML's."""
+    text = yaml.dump(given, Dumper=_dumper(), allow_unicode=True, default_flow_style=False)
+    text = str(text).removesuffix("...\n")  # which one libyaml writes and another does not
+    return text if isinstance(given, dict | list | str) else f"{text}...\n"
+
+
+@cache
+def _dumper() -> Any:
+    """Every text in quotes, one of several lines as a block."""
+
+    def text(dumper: yaml.SafeDumper, given: str) -> yaml.ScalarNode:
+        style = "|" if "\n" in given else '"'
+        return dumper.represent_scalar("tag:yaml.org,2002:str", given, style)
+
+    made: Any = type("_Dumper", (getattr(yaml, "CSafeDumper", yaml.SafeDumper),), {})
+    made.add_representer(str, text)
+    made.ignore_aliases = lambda *_: True
+    return made
 
 
 def decode(given: Any) -> Any:

@@ -133,7 +133,7 @@ _PARTLY: Final[Mapping[str, Callable[..., Any]]] = {
     "zipmap": collections.zipped,
     "one": collections.only_one,
     "jsonencode": texts.encode,
-    "yamlencode": texts.encode,
+    "yamlencode": texts.encode_yaml,
     "jsondecode": texts.decode,
     "yamldecode": texts.decode,
     "base64encode": texts.base64_of,

@@ -17,12 +17,13 @@ from eks_gpushare.lint.hcl.blocks import (
     references,
     values_of,
 )
+from eks_gpushare.lint.hcl.data_sources import RENDERED, rendered
 from eks_gpushare.lint.hcl.evaluating import value_of
 from eks_gpushare.lint.hcl.folders import FilesFrom
 from eks_gpushare.lint.hcl.names import Within
 from eks_gpushare.lint.hcl.registry_roles import ROLE_OF_MODULE, makes_role
 from eks_gpushare.lint.hcl.registry_user_data import IMAGES, POLICY_DOCUMENT
-from eks_gpushare.lint.hcl.types import with_defaults
+from eks_gpushare.lint.hcl.types import converted
 from eks_gpushare.lint.hcl.values import HclObject, arn_of_role, number, written
 
 if TYPE_CHECKING:
@@ -92,7 +93,9 @@ class Instance:
         }
         if name in spaces:
             return _Named(spaces[name])
-        if name in {"each", "count", "self", "data", "terraform", "ephemeral"}:
+        if name == "data":
+            return _Named(lambda kind: _Named(lambda name: self._data(str(kind), str(name))))
+        if name in {"each", "count", "self", "terraform", "ephemeral"}:
             return UNKNOWN
         return _Named(lambda key: self._resource(name, str(key)))
 
@@ -145,6 +148,23 @@ class Instance:
                 self._resource_values[key] = (
                     _Indexed(values, self._written(block)) if several else values
                 )
+        return self._resource_values[key]
+
+    def _data(self, kind: str, name: str) -> Any:
+        """What a data source tells that does nothing but put texts together."""
+        block = self.module.data.get((kind, name))
+        if block is None or kind not in RENDERED:
+            return UNKNOWN
+        several = {"count", "for_each"} & block.body.attributes.keys()
+        key = f"data.{kind}", name
+        if key not in self._resource_values:
+            self._resource_values[key] = UNKNOWN  # of one that refers to itself
+            made = {
+                each: rendered(kind, values_of(block.body, names), block.place, self.files)
+                for each, names, _ in self._copies(block)
+            }
+            first = _Written(next(iter(made.values())))
+            self._resource_values[key] = _Indexed(first, made) if several else first
         return self._resource_values[key]
 
     def _written(self, block: HclBlock) -> dict[Any, HclObject]:
@@ -355,13 +375,9 @@ class _Bound(dict[str, Any]):
 
 
 def _with_type(value: Any, block: HclBlock, names: Names) -> Any:
-    """A value with the defaults that the variable's type gives for what is left out."""
+    """A value as the variable's type makes it."""
     kind = block.body.attributes.get("type")
-    if kind is None or kind.node is None or kind.source is None:
-        return value
-    if "optional" not in kind.source.text(kind.node):
-        return value
-    return with_defaults(value, kind, names)
+    return value if kind is None else converted(value, kind, names)
 
 
 def _index(key: Any) -> str:

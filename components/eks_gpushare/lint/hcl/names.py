@@ -79,6 +79,13 @@ def got(value: Any, key: Any) -> Any:
     return value.get(key) if hasattr(value, "get") else MISTAKE
 
 
+def in_turn(given: dict[Any, Any] | list[Any]) -> list[tuple[Any, Any]]:
+    """What a `for` goes through, with keys or indexes: of an object by the order of its keys."""
+    if isinstance(given, dict):
+        return sorted(given.items(), key=lambda each: str(each[0]))
+    return list(enumerate(given))
+
+
 def no_mistake(value: Any) -> Any:
     """A value; `UNKNOWN` of what Terraform refuses."""
     return UNKNOWN if value is MISTAKE else value

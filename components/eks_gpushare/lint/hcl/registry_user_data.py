@@ -15,7 +15,7 @@ from eks_gpushare.inventory.values import at
 from eks_gpushare.lint.hcl.values import Text, files_in, has_gaps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 class _Given(Protocol):
@@ -159,7 +159,7 @@ def _parts(given: _Given, named: set[str], family: str, joins: Any) -> Any:
         return at(pre[0], "content")  # the module's own says no more
     own = {"content": JOINS, "content_type": NODE_CONFIG_TYPE}
     parts = [*pre, *([own] if joins else []), *post]
-    return UNKNOWN if family != "AL2023" else _mime(parts) if parts else ""
+    return UNKNOWN if family != "AL2023" else mime_of(parts) if parts else ""
 
 
 def _is_config(part: Any) -> bool:
@@ -167,8 +167,12 @@ def _is_config(part: Any) -> bool:
     return isinstance(kind, str) and kind == NODE_CONFIG_TYPE
 
 
-def _mime(parts: list[Any]) -> Any:
-    """User data of several parts; not known where one of them is not."""
+def mime_of(parts: Sequence[Any]) -> Any:
+    """User data of several parts; not known where one of them is not.
+
+    Args:
+        parts: Each with its `content` and `content_type`.
+    """
     text = f'{_HEAD}boundary="{_MARK}"\n\n'
     for part in parts:
         content, kind = at(part, "content"), at(part, "content_type")

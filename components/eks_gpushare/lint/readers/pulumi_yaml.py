@@ -23,7 +23,7 @@ from eks_gpushare.lint.readers.cloudformation import (
 from eks_gpushare.lint.readers.installed import installed
 from eks_gpushare.manifests.charts import documents_at
 from eks_gpushare.manifests.document import Read
-from eks_gpushare.manifests.kustomize import NOT_NAMESPACED
+from eks_gpushare.manifests.kustomize_namespaces import NOT_NAMESPACED
 from eks_gpushare.manifests.plain import labels, mapping, taints, text, whole
 from eks_gpushare.manifests.readers.user_data import judge_user_data
 from eks_gpushare.manifests.retired import retired

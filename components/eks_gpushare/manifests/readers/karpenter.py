@@ -10,7 +10,7 @@ from eks_gpushare.inventory.nodes import has_gpus
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.values import at, has_unknown
 from eks_gpushare.manifests.document import Read
-from eks_gpushare.manifests.instance_choice import chosen_types
+from eks_gpushare.manifests.instance_choice import chosen_types, leaves_gpus
 from eks_gpushare.manifests.plain import items, labels, mapping, taints, text, whole
 from eks_gpushare.manifests.readers.user_data import judge_user_data
 from eks_gpushare.manifests.retired import retired
@@ -109,11 +109,14 @@ def _nodes(source: Source, name: Maybe[str], value: Any, template: FieldPath) ->
     replicas = whole(at(spec, "replicas"))
     automatic = at(spec, *template, "nodeClassRef", "group") == AUTO_MODE_GROUP
     limits = at(spec, "limits", "resources") or at(spec, "limits")
+    instance_types = _types(spec, requirements)
+    chooses = at(value, "kind") == "NodePool"  # a Provisioner takes c, m and r unless told
     return NodeSet(
         source=source,
         name=name,
         provisioner="autoMode" if automatic else "karpenter",
-        instance_types=_types(spec, requirements),
+        instance_types=instance_types,
+        leaves_gpus=chooses and instance_types == () and leaves_gpus(requirements),
         labels=_labels(own, requirements),
         taints=taints(at(spec, *template, "taints")),
         startup_taints=taints(at(spec, *template, "startupTaints")),
@@ -151,16 +154,21 @@ def _types(spec: Any, requirements: Any) -> Maybe[tuple[str, ...]]:
 
 
 def _labels(own: Any, requirements: Any) -> Maybe[dict[str, Any]]:
-    """Labels that nodes get: those of the template, and requirements with one value."""
+    """Labels that nodes get: those of the template, and what requirements leave to pods.
+
+    Of a key that a requirement has, and that is nobody's own, a node gets the value that the pods
+    want it is launched for: https://karpenter.sh/docs/concepts/scheduling/#user-defined-labels.
+    """
     found = labels(own)
     if found is UNKNOWN:
         return UNKNOWN
     made = dict(found)
     for item in items(requirements):
         key, values = at(item, "key"), at(item, "values")
-        single = at(item, "operator") == "In" and isinstance(values, list) and len(values) == 1
-        if isinstance(key, str) and single and not _well_known(key):
-            made.setdefault(key, text(values[0]))
+        how = at(item, "operator")
+        single = how == "In" and isinstance(values, list) and len(values) == 1
+        if isinstance(key, str) and how != "DoesNotExist" and not _well_known(key):
+            made.setdefault(key, text(values[0]) if single else UNKNOWN)
     return made
 
 
