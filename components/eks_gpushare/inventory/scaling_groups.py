@@ -10,18 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from eks_gpushare.catalog.autoscaler_tags import AUTOSCALER_TAGS, RESOURCE_TAGS, TEMPLATE_TAGS
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.user_data import joins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from eks_gpushare.inventory.source import Maybe
 
-_OF_CLUSTER = ("kubernetes.io/cluster/", "k8s.io/cluster/", AUTOSCALER_TAGS)
+OF_CLUSTER = ("kubernetes.io/cluster/", "k8s.io/cluster/", AUTOSCALER_TAGS)
 
 
-def makes_nodes(tags: Iterable[tuple[Any, Any]]) -> bool:
-    """Whether instances of a group with such tags join a cluster."""
-    return any(isinstance(key, str) and key.startswith(_OF_CLUSTER) for key, _ in tags)
+def makes_nodes(tags: Iterable[tuple[Any, Any]], user_data: Maybe[str]) -> bool:
+    """Whether instances of a group with such tags and user data join a cluster."""
+    tagged = any(isinstance(key, str) and key.startswith(OF_CLUSTER) for key, _ in tags)
+    return tagged or joins(user_data)
 
 
 def promised(tags: Iterable[tuple[Any, Any]]) -> dict[str, Any]:

@@ -75,9 +75,15 @@ _TAINTS: Final = re.compile(r"--register-with-taints(?:=|[ \t]+)[\"'\\]*([^\s\"'
 _COMMENT: Final = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 _CUT: Final = re.compile(r"\$\(|`")
 """What a command within a value begins with, in which a space is not the value's end."""
+_JOINS: Final = re.compile(r"/etc/eks/bootstrap\.sh((?:[ \t]|\\\n|[^\s;&|])*)")
+"""A call of the script that joins nodes of Amazon Linux 2, with its arguments."""
+_WORDS: Final = re.compile(r"(?:\"[^\"]*\"|'[^']*'|\$\{[^{}]*\}|[^\s\"'\\$]|\$)+")
+_KUBELET_FLAGS: Final = "--kubelet-extra-args"
+_BARE: Final = re.compile(r"(?:^|(?<=[\s\"']))(?:[\"']?)(?:\$|\{\{|`)[^\s]*")
+"""Words that are filled in as a whole, which may be any flags."""
 _BY_ANOTHER: Final = re.compile(
     r"(?:^|[;&|(])[ \t]*(?:sudo[ \t]+)?(?:bash|sh|source|\.)[ \t]+(?!-c\b)(?!/etc/eks/)[^\s;&|]"
-    r"|\|[ \t]*(?:sudo[ \t]+)?(?:bash|sh)\b"
+    r"|\|[ \t]*(?:sudo[ \t]+)?(?:bash|sh)\b|\bcfn-init\b|\bansible-pull\b"
     r"|\bsed[ \t][^\n]*(?:bootstrap\.sh|kubelet)",
     re.MULTILINE,
 )
@@ -269,7 +275,7 @@ def registered(given: Maybe[str]) -> KubeletRegistration:
             of_cloud = part.kind == "cloudConfig"
             said = _of_cloud_config(part.text) if of_cloud else _COMMENT.sub("", part.text)
             _of_flags(said, labels, taints)
-            if _BY_ANOTHER.search(said):
+            if _BY_ANOTHER.search(said) or any(map(_takes_more, _JOINS.findall(said))):
                 labels[_MORE] = UNKNOWN
     more = labels.pop(_MORE, None)
     return KubeletRegistration(PartlyKnown(labels) if more else labels, tuple(taints))
@@ -289,6 +295,34 @@ FLAGS: Final = ("spec", "kubelet", "flags")
 def kubelet_flags(config: Any) -> list[tuple[FieldPath, Any]]:
     """The flags of a NodeConfig, each with its place."""
     return [((*FLAGS, number), flag) for number, flag in enumerate(items(at(config, *FLAGS)))]
+
+
+def joins(given: Maybe[str]) -> bool:
+    """Whether nodes with some user data join a cluster, as far as it tells."""
+    return given is not UNKNOWN and any(
+        part.kind in ("nodeConfig", "bottlerocket") or _JOINS.search(_COMMENT.sub("", part.text))
+        for part in parts(given)
+    )
+
+
+def _takes_more(words: str) -> bool:
+    """Whether arguments of bootstrap.sh are, or hold, some that are filled in.
+
+    Beside the cluster's name, and values of flags but the kubelet's.
+    """
+    flag, named = "", False
+    for word in _WORDS.findall(words):
+        if word.startswith("--"):
+            flag = word.partition("=")[0]
+            bare = word.partition("=")[2]
+        else:
+            bare = word
+        of_kubelet = flag == _KUBELET_FLAGS and _BARE.search(bare)
+        if of_kubelet or (not flag and named and _BARE.fullmatch(bare)):
+            return True
+        named = named or not flag
+        flag = flag if word.startswith("--") and "=" not in word else ""
+    return False
 
 
 def flag_labels(flag: str) -> dict[str, Maybe[str]]:

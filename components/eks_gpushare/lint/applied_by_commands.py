@@ -17,7 +17,8 @@ from eks_gpushare.lint.one_cluster import is_called_as_way
 from eks_gpushare.lint.readers.markdown import blocks
 from eks_gpushare.lint.sections import makes_several
 from eks_gpushare.lint.shell.reading import MAX_CHARACTERS
-from eks_gpushare.manifests.kustomize import NAMES, tops_of
+from eks_gpushare.manifests.kustomize import tops_of
+from eks_gpushare.manifests.kustomize_files import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -68,7 +68,7 @@ def read_files(
     charts = {**kustomizations.charts, **charts}
     terraform = terraform_roots(files)
     files += terraform.further
-    folders, spaces = of_files(files)
+    folders, applied_folders = of_files(files, kustomizations)
     reading = Reading(
         kustomizations=kustomizations,
         charts=charts,
@@ -82,7 +82,7 @@ def read_files(
         charted=rendered_charts(files),
         folders=folders,
         applied=of_commands(files),
-        spaces=spaces,
+        applied_folders=applied_folders,
         playbooks=Playbooks(files),
         flux=FluxVariables(files, kustomizations),
     )

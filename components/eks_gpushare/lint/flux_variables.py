@@ -19,7 +19,8 @@ from eks_gpushare.inventory.by_value import ByValue
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs
 from eks_gpushare.manifests.folders import folders_above, is_below, meant_in
-from eks_gpushare.manifests.kustomize import NAMES, Kustomizations
+from eks_gpushare.manifests.kustomize import Kustomizations
+from eks_gpushare.manifests.kustomize_files import NAMES
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:

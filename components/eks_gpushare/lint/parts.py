@@ -34,7 +34,7 @@ from eks_gpushare.lint.terraform_variables import VARIABLES
 from eks_gpushare.lint.values_of_sets import patterns_named, tells_of_cluster
 from eks_gpushare.manifests.files import UNIT
 from eks_gpushare.manifests.folders import Paths, ends_with, folders_above, is_pattern, those_meant
-from eks_gpushare.manifests.kustomize import may_be_kustomization
+from eks_gpushare.manifests.kustomize_files import may_be_kustomization
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:

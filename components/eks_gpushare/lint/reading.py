@@ -22,7 +22,7 @@ from eks_gpushare.lint.flux_variables import FluxVariables
 from eks_gpushare.lint.judging import Scoped
 from eks_gpushare.lint.layouts import laid_out
 from eks_gpushare.lint.left_out import left_out
-from eks_gpushare.lint.named_folders import Spaces
+from eks_gpushare.lint.named_folders import AppliedFolders
 from eks_gpushare.lint.node_classes import class_of
 from eks_gpushare.lint.playbooks import Playbooks
 from eks_gpushare.lint.readers.every import DOCUMENT_READERS
@@ -106,8 +106,8 @@ class Reading:
     """Folders that applications of a file name, by its normal path."""
     applied: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Folders that commands of a file apply, likewise."""
-    spaces: Spaces = field(default_factory=lambda: Spaces({}, ()))
-    """The namespaces that these give to objects."""
+    applied_folders: AppliedFolders = field(default_factory=AppliedFolders)
+    """What these make of objects."""
     playbooks: Playbooks = field(default_factory=Playbooks)
     flux: FluxVariables = field(default_factory=FluxVariables)
     documents: int = 0
@@ -214,9 +214,10 @@ class Reading:
                 self._document(file, inner, 1)
             return True
         built = [
-            self.spaces.given(self.playbooks.given(built))
+            given
             for document in texts.documents
             for built in self.kustomizations.built(self.flux.given(document))
+            for given in self.applied_folders.given(self.playbooks.given(built))
         ]
         known = [self._document(file, document, 0) for document in built]
         if not any(known) and file.in_folder:  # such as values of a chart of others

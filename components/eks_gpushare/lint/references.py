@@ -49,7 +49,7 @@ from eks_gpushare.lint.told_texts import (
 )
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.folders import folders_above, in_common, is_below, nearest
-from eks_gpushare.manifests.kustomize import NAMES
+from eks_gpushare.manifests.kustomize_files import NAMES
 from eks_gpushare.manifests.rules.against import TOO_LARGE_POD
 from eks_gpushare.manifests.rules.eksctl import NO_DRIVER
 from eks_gpushare.manifests.rules.gpu_names import RESOURCE_AS_LABEL, RESOURCE_NAMES

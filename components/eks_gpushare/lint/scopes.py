@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.manifests.folders import folders_above, meant_in
-from eks_gpushare.manifests.kustomize import NAMES, tops_of
+from eks_gpushare.manifests.kustomize import tops_of
+from eks_gpushare.manifests.kustomize_files import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

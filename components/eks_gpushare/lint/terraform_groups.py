@@ -36,7 +36,7 @@ _MIXED: Final = ("mixed_instances_policy", 0, "launch_template", 0)
 
 
 def scaling_group(source: Source, given: Any, templates: Templates) -> NodeSet | None:
-    """The nodes of a group; None of one whose tags name no cluster.
+    """The nodes of a group; None of one whose tags name no cluster, and whose user data joins none.
 
     Args:
         source: Where its values stand.
@@ -44,7 +44,10 @@ def scaling_group(source: Source, given: Any, templates: Templates) -> NodeSet |
         templates: The launch templates of the plan.
     """
     tags = list(tags_of(given))
-    if not makes_nodes(tags):
+    blocks = at(given, "launch_template") or at(given, *_MIXED, "launch_template_specification")
+    older = at(given, "launch_configuration")
+    found = templates.used_by(source.name, blocks) or templates.older_of(source.name, older)
+    if not makes_nodes(tags, "" if found is None else found.user_data):
         return None
     overrides = at(given, *_MIXED, "override")
     nodes = NodeSet(
@@ -57,9 +60,6 @@ def scaling_group(source: Source, given: Any, templates: Templates) -> NodeSet |
         least=whole(at(given, "min_size")),
         most=whole(at(given, "max_size")),
     )
-    blocks = at(given, "launch_template") or at(given, *_MIXED, "launch_template_specification")
-    older = at(given, "launch_configuration")
-    found = templates.used_by(source.name, blocks) or templates.older_of(source.name, older)
     return nodes if found is None else with_template(nodes, found)
 
 

@@ -13,15 +13,24 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from eks_gpushare.findings.finding import Position
 from eks_gpushare.inventory.values import at, has_unknown, items
+from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.folders import those_meant
 from eks_gpushare.manifests.kustomize_charts import values_files
+from eks_gpushare.manifests.kustomize_files import (
+    NAMES,
+    YAML,
+    is_kustomization,
+    may_be_kustomization,
+)
 from eks_gpushare.manifests.kustomize_generators import (
     configured_by,
     generated,
     generated_from,
     with_contents,
 )
+from eks_gpushare.manifests.kustomize_images import with_images
 from eks_gpushare.manifests.kustomize_labels import with_labels
 from eks_gpushare.manifests.kustomize_namespaces import in_namespace, tops_that_build
 from eks_gpushare.manifests.kustomize_patches import (
@@ -40,18 +49,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eks_gpushare.findings.finding import FieldPath
-    from eks_gpushare.manifests.document import Document
     from eks_gpushare.manifests.files import GivenFile
 
-NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-"""What Kustomize looks for in a folder."""
-_GROUP: Final = "kustomize.config.k8s.io/"
-_YAML: Final = (".yaml", ".yml", ".json")
 _DEEPEST: Final = 20
 _MOST_WAYS: Final = 8
 """Most ways by which one kustomization comes to one object."""
-_OF_OTHERS: Final = frozenset(("version", "sharing", "mig-configs"))
-"""Keys that no kustomization has, but configurations."""
 _CHANGES: Final = ("components", "patches", "patchesJson6902", "patchesStrategicMerge")
 _MADE: Final = ("replacements", "transformers")
 """What else gives objects other values, and is not followed."""
@@ -208,7 +210,7 @@ class Kustomizations:
         path = self._path(name, written)
         content = self._texts.get(path)
         each.named.append(path)
-        if content is None and written.rstrip().endswith(_YAML) and "\n" not in written:
+        if content is None and written.rstrip().endswith(YAML) and "\n" not in written:
             self._say(each, place, f"the patch {written} is not among the files")
             return
         if content is not None:
@@ -295,6 +297,23 @@ class Kustomizations:
                 found.append(replace(document, value=value, editable=may, build=top))
         return found or ([] if is_deleted else [document])
 
+    def over(self, fields: Mapping[str, Any], folder: str) -> Kustomization:
+        """Fields of a kustomization that stand elsewhere, for what is built in a folder."""
+        file = posixpath.join(folder, NAMES[0])
+        made = Kustomization(Document(file, dict(fields), lambda _: Position(1, 1)))
+        for place, target, written in written_patches(fields):
+            self._take(file, made, place, target, written)
+        paths = (self._path(file, str(each)) for each in items(fields.get("components")))
+        made.components = [found for each in paths if (found := self._in_folder(each))]
+        return made
+
+    def changed(self, value: Any, by: Kustomization) -> Any:
+        """An object that is built with such fields over it; None where they delete it."""
+        told = len(self.unapplied)
+        made = self._with_components(value, by, set())
+        del self.unapplied[told:]  # whose place would be that of no file
+        return made
+
     def _above(self, owners: Sequence[str]) -> set[str]:
         """All that build on some kustomizations, and these."""
         found, waiting = set(owners), list(owners)
@@ -339,6 +358,7 @@ class Kustomizations:
             except PatchError as error:
                 why = f"the patch does not go with {_called(value)}: {error}"
                 self._say(each, patch.place, why, ends=self._ends(each, patch, value))
+        value = with_images(value, at(each.value, "images"))
         value = with_labels(in_namespace(value, at(each.value, "namespace")), each.value)
         of_kind = at(value, "kind") in _WITH_REPLICAS
         for entry in items(at(each.value, "replicas")) if of_kind else ():
@@ -361,29 +381,6 @@ def tops_of(contents: Mapping[str, frozenset[str]]) -> list[str]:
             found.append(name)
             covered |= contents[name]
     return found
-
-
-def is_kustomization(document: Document) -> bool:
-    """Whether a document is one, be it by the name of its file alone."""
-    value = document.value
-    if not isinstance(value, dict) or document.at:
-        return False
-    # A configuration that is a literal of it has the file's name too.
-    named = posixpath.basename(document.file) in NAMES and not _OF_OTHERS & value.keys()
-    # Kustomize fills in either by itself.
-    version = value.get("apiVersion") or (_GROUP if named else "")
-    kind = value.get("kind") or ("Kustomization" if named else "")
-    return str(version).startswith(_GROUP) and kind in ("Kustomization", "Component")
-
-
-def may_be_kustomization(name: str, content: str) -> bool:
-    """Whether a file is worth a closer look, by its name or by what stands in it.
-
-    Args:
-        name: Its path.
-        content: Its text.
-    """
-    return posixpath.basename(name) in NAMES or (name.endswith(_YAML) and _GROUP in content)
 
 
 def _called(value: Any) -> str:

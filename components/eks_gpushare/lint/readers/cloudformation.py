@@ -8,7 +8,7 @@ from eks_gpushare.inventory.capacity import bought_as
 from eks_gpushare.inventory.items import CLUSTER_VERSION, NodeSet, Pointer
 from eks_gpushare.inventory.launches import launch_of, with_disk
 from eks_gpushare.inventory.node_agent import agents
-from eks_gpushare.inventory.scaling_groups import keys_of, makes_nodes, promised
+from eks_gpushare.inventory.scaling_groups import OF_CLUSTER, keys_of, makes_nodes, promised
 from eks_gpushare.inventory.source import UNKNOWN, Source
 from eks_gpushare.inventory.user_data import decoded
 from eks_gpushare.inventory.values import PartlyKnown, at, pairs
@@ -96,14 +96,14 @@ class CloudFormationReader:
                 f"the {kind.rpartition(':')[2]} {name}", document, (*place, "Properties")
             )
             own = at(item, "Properties")
+            template = _used(own, templates)
             nodes = (
                 node_group(source, name, given)
                 if kind == _NODE_GROUP
-                else _scaling_group(source, name, given)
+                else _scaling_group(source, name, given, template)
             )
             if nodes is None:
                 continue
-            template = _used(own, templates)
             nodes = nodes if template is None else with_template(nodes, template)
             found.append(nodes)
             judgements += retired(nodes, ("InstanceTypes",))
@@ -154,8 +154,13 @@ def _made_by(function: str, argument: Any) -> Any:
         return plain(argument)
     template = argument[0] if isinstance(argument, list) and argument else argument
     if function == "Fn::Sub" and isinstance(template, str):
-        # Of a text of several lines the rest is known.
-        return template if "${" not in template or "\n" in template else UNKNOWN
+        for key, value in mapping(at(argument, 1)).items():
+            if isinstance(value, str):
+                template = template.replace(f"${{{key}}}", value)
+        # Of a text of several lines, and of the tag by which instances are a cluster's, the rest
+        # is known.
+        whole_text = "${" not in template or "\n" in template
+        return template if whole_text or template.startswith(OF_CLUSTER) else UNKNOWN
     return UNKNOWN
 
 
@@ -265,11 +270,13 @@ def node_group_rules(
     yield from size_rules(nodes.source, (sizes,), at(given, sizes), named)
 
 
-def _scaling_group(source: Source, name: str, given: Any) -> NodeSet | None:
-    """The nodes of an Auto Scaling group; None of one whose tags name no cluster."""
+def _scaling_group(
+    source: Source, name: str, given: Any, template: LaunchTemplate | None
+) -> NodeSet | None:
+    """The nodes of an Auto Scaling group; None of one that nothing has join a cluster."""
     tags = _tags(given)
     listed = at(given, "MixedInstancesPolicy", "LaunchTemplate", "Overrides")
-    if not makes_nodes(tags):
+    if not makes_nodes(tags, "" if template is None else template.user_data):
         return None
     return NodeSet(
         source=source,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.inventory.items import NodeSet, NodeTaint
+from eks_gpushare.inventory.items import OTHER_NODES, NodeSet, NodeTaint, Pointer
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.lint.launch_templates import OF_OTHERS, with_template
 from eks_gpushare.lint.shell.flags import sorted_words
@@ -16,7 +17,7 @@ from eks_gpushare.manifests.rules.eksctl import DEFAULT_FAMILY
 from eks_gpushare.manifests.shell.command import Word, known
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from eks_gpushare.findings.finding import FieldPath, Position
     from eks_gpushare.inventory.source import Maybe
@@ -35,6 +36,9 @@ _SHORT: Final = {
     "t": "node-type", "N": "nodes", "m": "nodes-min", "M": "nodes-max", "n": "name",
     "r": "region", "f": "config-file", "P": "node-private-networking",
 }  # fmt: skip
+_REMOVES: Final = "removeTaints="
+_KEY: Final = re.compile(r"key=([^,}\]]+)")
+_VERB: Final = re.compile(r"^addOrUpdateLabels=|,?removeLabels=.*$")
 _SHORT_EKSDEMO: Final = {"i": "instance", "N": "nodes", "c": "cluster", "r": "region"}
 
 
@@ -51,6 +55,9 @@ def node_group(words: Sequence[Word], said: Said) -> None:
 
 def _eksctl(line: Line, at: Position, said: Said) -> None:
     plain = [word.text for word in line.plain]
+    if plain[:2] == ["set", "labels"]:
+        given = line.last("labels")
+        _label(line.last("nodegroup"), [] if given is None else [given], at, said)
     if plain[:2] not in (["create", "nodegroup"], ["create", "cluster"], ["create", "ng"]):
         return
     types = line.last("instance-types") or line.last("node-type")
@@ -114,7 +121,8 @@ def _eksdemo(line: Line, at: Position, said: Said) -> None:
 def _aws(words: Sequence[Word], said: Said) -> None:
     """`aws eks create-nodegroup`, whose lists are words that follow their flag."""
     at = words[0].position
-    if [word.text for word in words[1:3]] != ["eks", "create-nodegroup"]:
+    asked = [word.text for word in words[1:3]]
+    if asked not in (["eks", "create-nodegroup"], ["eks", "update-nodegroup-config"]):
         return
     flags: dict[str, list[Word]] = {}
     current: list[Word] = []
@@ -125,7 +133,18 @@ def _aws(words: Sequence[Word], said: Said) -> None:
             current += [Word(value, word.position)] if joined else []
         else:
             current.append(word)
-    name: Maybe[str] = next((flag.value for flag in flags.get("nodegroup-name", ())), UNKNOWN)
+    named = flags.get("nodegroup-name", ())
+    if asked[1] != "create-nodegroup":
+        _label(next(iter(named), None), flags.get("labels", ()), at, said)
+        for word in flags.get("taints", ()):
+            said.removed.update(_KEY.findall(word.text.partition(_REMOVES)[2]))
+        return
+    name: Maybe[str] = next((flag.value for flag in named), UNKNOWN)
+    if name is UNKNOWN and any(flag.startswith("cli-input-") for flag in flags):
+        # A file says the rest.
+        told = said.source(_called(name), at, {})
+        said.items.append(Pointer(source=told, kind=OTHER_NODES, name=""))
+        return
     types = flags.get("instance-types", [])
     places: dict[FieldPath, Position] = {}
     if types:
@@ -149,6 +168,16 @@ def _aws(words: Sequence[Word], said: Said) -> None:
     if "launch-template" in flags:  # which is in the account
         nodes = with_template(nodes, OF_OTHERS)
     _take(nodes, said)
+
+
+def _label(name: Word | None, given: Iterable[Word], at: Position, said: Said) -> None:
+    """Labels that a node group gets later: by eksctl as they are, by the AWS CLI with a verb."""
+    words = [Word(_VERB.sub("", word.text).strip("{}"), word.position) for word in given]
+    called: Maybe[str] = UNKNOWN if name is None else name.value
+    source = said.source(_called(called), at, {})
+    labels = _pairs(words)
+    if labels:
+        said.items.append(NodeSet(source=source, name=called, provisioner="byHand", labels=labels))
 
 
 def _take(nodes: NodeSet, said: Said) -> None:

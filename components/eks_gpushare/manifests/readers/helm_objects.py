@@ -25,7 +25,7 @@ from eks_gpushare.manifests.charts import (
 )
 from eks_gpushare.manifests.cluster_generators import clusters_chosen, of_some_clusters
 from eks_gpushare.manifests.document import Read
-from eks_gpushare.manifests.kustomize import is_kustomization
+from eks_gpushare.manifests.kustomize_files import is_kustomization
 from eks_gpushare.manifests.readers.helmfile import FURTHER_VALUES, is_helmfile, where_installed
 from eks_gpushare.manifests.readers.lists import is_raw
 from eks_gpushare.manifests.readers.literals import literal_documents

@@ -1,0 +1,59 @@
+"""What applications of Argo CD and Flux change of the objects in the folders that they name.
+
+Both hand patches, images and components on to Kustomize, and Argo CD replicas too:
+https://fluxcd.io/flux/components/kustomize/kustomizations/#patches and
+https://argo-cd.readthedocs.io/en/stable/user-guide/kustomize/#patches; December 2026.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.inventory.values import at, has_unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_OF_FLUX: Final = ("patches", "patchesStrategicMerge", "patchesJson6902", "images", "components")
+_OF_ARGO: Final = ("patches", "images", "components", "replicas")
+_PODS: Final = ("containers",)
+_WHERE: Final = ("tolerations", "nodeSelector", "affinity")
+ANYTHING: Final = {"": UNKNOWN}
+"""Changes of which not all is known."""
+
+
+def of_flux(spec: Any) -> dict[str, Any]:
+    """Fields of a kustomization that a Kustomization of Flux has over what it builds."""
+    return _fields(spec, _OF_FLUX)
+
+
+def of_argo(source: Any) -> dict[str, Any]:
+    """Those that a source of an Application of Argo CD has."""
+    return _fields(at(source, "kustomize"), _OF_ARGO)
+
+
+def _fields(given: Any, names: Iterable[str]) -> dict[str, Any]:
+    found = {name: value for name in names if (value := at(given, name))}
+    return ANYTHING if has_unknown(found) else found
+
+
+def unsure(value: Any) -> Any:
+    """An object of whose pods it is not known where they go."""
+    if isinstance(value, list):
+        return [unsure(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    made = {key: unsure(each) for key, each in value.items()}
+    is_pod = any(key in value for key in _PODS)
+    return {**made, **dict.fromkeys(_WHERE, UNKNOWN)} if is_pod else made
+
+
+def in_common(one: Any, other: Any) -> Any:
+    """What two ways of an object have in common; what they have not is not known."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        keys = dict.fromkeys((*one, *other))
+        return {key: in_common(one.get(key), other.get(key)) for key in keys}
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return [in_common(a, b) for a, b in zip(one, other, strict=True)]
+    return one if one == other else UNKNOWN
