@@ -144,8 +144,8 @@ def _marks(file: str, text: str) -> Iterator[Mark]:
 def found_in(files: Mapping[str, str]) -> tuple[Found, ...]:
     """Errors and warnings of lint in files that are given together."""
     given = [GivenFile(name, text) for name, text in files.items()]
-    folders, spaces = of_files(given)
-    reading = Reading(folders=folders, spaces=spaces)
+    folders, applied_folders = of_files(given)
+    reading = Reading(folders=folders, applied_folders=applied_folders)
     for file in given:
         reading.add(file)
     reading.judge((*EDGES, *CHECKS))

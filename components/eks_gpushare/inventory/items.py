@@ -301,6 +301,9 @@ ACCOUNT_USER = "system:serviceaccount:"
 """What its user begins with, before its namespace and its name with a colon between them:
 https://kubernetes.io/docs/reference/access-authn-authz/authentication/#service-account-tokens."""
 RAY_JOB = "RayJob"
+POD_DEFAULT = "PodDefault"
+"""The kind by which Kubeflow completes the pods of a namespace that have some labels:
+https://github.com/kubeflow/kubeflow/tree/master/components/admission-webhook."""
 POD_CHANGE = "PodChange"
 """The kind of a pointer that stands for a policy that changes pods as they are made."""
 INFERENCE_SERVICE = "InferenceService"

@@ -14,7 +14,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from eks_gpushare.inventory.items import POD_CHANGE, Namespace, Pointer, Workload
+from eks_gpushare.inventory.items import POD_CHANGE, POD_DEFAULT, Namespace, Pointer, Workload
 from eks_gpushare.inventory.matching import selects
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, pairs, text
@@ -106,7 +106,10 @@ def _changes(spec: Any, whole: Any) -> Iterator[PolicyChange]:
             yield PolicyChange(fields, _told(at(rule, "match")), excluded, whole, rule)
     fields = frozenset() if rules else frozenset(_FIELDS.findall(str(spec)))
     if fields:
-        yield PolicyChange(fields, [at(spec, "matchConstraints") or at(spec, "match") or {}], ())
+        own = {"selector": at(spec, "selector"), "namespaces": [at(whole, "metadata", "namespace")]}
+        of_kubeflow = own if at(whole, "kind") == POD_DEFAULT else {}
+        told = at(spec, "matchConstraints") or at(spec, "match") or of_kubeflow
+        yield PolicyChange(fields, [told], ())
 
 
 def _fields(mutate: Any) -> frozenset[str]:

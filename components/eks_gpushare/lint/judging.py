@@ -15,6 +15,7 @@ from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.lint.alternatives import alternatives, guides_with_options
 from eks_gpushare.lint.builds import ALONE, about, is_grave, place_of
 from eks_gpushare.lint.changed_pods import changed, changes_in
+from eks_gpushare.lint.completed_pods import completed
 from eks_gpushare.lint.either import Ways
 from eks_gpushare.lint.node_classes import class_of, with_classes
 from eks_gpushare.lint.one_cluster import file_of_build
@@ -182,7 +183,7 @@ class Scoped:
         items = [self._items[number] for number in numbers]
         known = tagged_elsewhere(booted(with_classes(items, classes)))
         shown = changes_in(each for each in items if is_guide(each.source.file))
-        whole = changed(together(known), [*self._changes, *shown])
+        whole = changed(completed(together(known)), [*self._changes, *shown])
         chosen = alternatives(whole, self._texts, self._guides, self._clusters, self._ways)
         found = [(item, self._of_variants(item, edges or self._edges)) for item in chosen]
         return found[0][1] if len(found) == 1 else _in_each_of_its_own(found)

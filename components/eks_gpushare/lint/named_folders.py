@@ -123,7 +123,7 @@ def _of_set(document: Document) -> Iterator[Applied]:
 
 
 def of_files(
-    files: Iterable[GivenFile], kustomizations: Kustomizations
+    files: Iterable[GivenFile], kustomizations: Kustomizations | None = None
 ) -> tuple[dict[str, list[str]], AppliedFolders]:
     """The folders that applications of each file name, by its normal path, and what they get."""
     applied = {posixpath.normpath(file.name): applied_by(file) for file in files}

@@ -10,6 +10,7 @@ from eks_gpushare.inventory.items import (
     FEATURE_RULE,
     INFERENCE_SERVICE,
     POD_CHANGE,
+    POD_DEFAULT,
     PROMISED,
     RAY_JOB,
     SCALERS,
@@ -68,6 +69,7 @@ _OF_POLICIES = {
     **dict.fromkeys(("MutatingPolicy", "NamespacedMutatingPolicy"), ("policies.kyverno.io",)),
     "MutatingAdmissionPolicy": ("admissionregistration.k8s.io",),
     **dict.fromkeys(("Assign", "ModifySet"), ("mutations.gatekeeper.sh",)),
+    POD_DEFAULT: ("kubeflow.org",),
 }
 """Kinds of policies that may change pods, with the groups of their APIs."""
 _BESIDE_PODS = {INFERENCE_SERVICE: "serving.kserve.io/", RAY_JOB: "ray.io/"}
