@@ -1,4 +1,4 @@
-"""Pods that another object of the scope completes: a template and who uses it tell of them together.
+"""Pods that another object of the scope completes: a template, and who uses it.
 
 * KServe merges the pod of a runtime with that of the model's predictor, whose lists take the place
   of the runtime's: `MergePodSpec` of pkg/controller/v1beta1/inferenceservice/utils/utils.go in
@@ -35,6 +35,7 @@ _TEMPLATES: Final = (
 )
 """Kinds of which others make pods."""
 _WORKFLOWS: Final = ("Workflow", "CronWorkflow")
+_NAMED: Final = "templates"
 _CONTROLLER: Final = "workflow-controller-configmap"
 _TOLERATIONS: Final = "tolerations"
 _WHERE: Final = (_TOLERATIONS, "nodeSelector", "affinity")
@@ -49,10 +50,10 @@ def completed(found: Sequence[Item]) -> list[Item]:
         found: The items of a scope.
     """
     runtimes = [each for each in found if isinstance(each, Workload) and each.kind in _RUNTIMES]
+    controllers = (each for each in found if isinstance(each, ConfigMap))
     defaults = any(
-        isinstance(each, ConfigMap) and each.name == _CONTROLLER and "workflowDefaults" in each.data
-        for each in found
-        if not isinstance(each, ConfigMap) or isinstance(each.data, dict)
+        each.name == _CONTROLLER and at(each.data, "workflowDefaults") is not None
+        for each in controllers
     )
     return [_completed(each, runtimes, defaults=defaults) for each in found]
 
@@ -114,6 +115,3 @@ def _of_workflow(item: Workload, *, defaults: bool) -> Workload:
         labels = {**dict(pairs(at(spec, "podMetadata", "labels"))), **labels}
     fields = {key: at(told, key) for key in _unless_told(item) if at(told, key) is not None}
     return replace(_with(item, fields), labels=labels)
-
-
-_NAMED: Final = "templates"

@@ -9,8 +9,8 @@ from eks_gpushare.documents.reading import is_example, is_guide
 from eks_gpushare.facts.index import rule_of
 from eks_gpushare.inventory.advertised import Offer, offers
 from eks_gpushare.inventory.edges.claims import CLAIM_KEYS, OF_GPUS
-from eks_gpushare.inventory.edges.queues import may_be_queued
-from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Pointer, Workload
+from eks_gpushare.inventory.edges.queues import is_sent_away, tolerations_of_flavors
+from eks_gpushare.inventory.items import PART_OF_POD, DeviceClaim, Workload
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.nodes import may_be_others, unseen_nodes
 from eks_gpushare.inventory.problem import Edit, NotSeen, Problem
@@ -51,7 +51,7 @@ def pods_land(inventory: Inventory) -> Iterator[Judgement]:
         every = offers(inventory, cluster).every
         ground = grounds(inventory, cluster)
         for workload, requests in gpu_workloads(inventory, cluster, parts=True):
-            if every or inventory.complete:
+            if (every or inventory.complete) and not is_sent_away(inventory, workload):
                 yield from _judged(inventory, workload, requests, ground)
 
 
@@ -193,17 +193,12 @@ def _let_in_by_kueue(
 
     Source: https://kueue.sigs.k8s.io/docs/concepts/resource_flavor/, November 2026.
     """
-    if workload.spec is UNKNOWN or not may_be_queued(inventory, workload):
+    if workload.spec is UNKNOWN:
         return False
-    flavors = [
-        each.spec
-        for each in inventory.of(Pointer, workload.cluster)
-        if each.kind == "ResourceFlavor"
-    ]
-    if any(at(each, "tolerations") is UNKNOWN for each in flavors):
+    given = tolerations_of_flavors(inventory, workload)
+    if given is UNKNOWN:
         return True
-    added = [one for each in flavors for one in items(at(each, "tolerations"))]
-    own = items(at(workload.spec, "tolerations"))
+    added, own = list(given), items(at(workload.spec, "tolerations"))
     spec = {**workload.spec, "tolerations": [*own, *added]}
     return bool(added) and ground.places(replace(workload, spec=spec), requests).lands is not False
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from eks_gpushare.findings.rule import Rule
     from eks_gpushare.inventory.inventory import Inventory
     from eks_gpushare.inventory.problem import Judgement
+    from eks_gpushare.inventory.source import Maybe
 
 NO_QUEUE = rule_of("GPU1266")
 NO_CLUSTER_QUEUE = rule_of("GPU1267")
@@ -200,6 +201,20 @@ def framework_of(workload: Workload) -> str | None:
     document = workload.source.document
     group, _, _ = str(at(getattr(document, "value", None), "apiVersion")).rpartition("/")
     return _FRAMEWORKS.get(f"{group}/{workload.kind}" if group else workload.kind)
+
+
+def tolerations_of_flavors(inventory: Inventory, workload: Workload) -> Maybe[tuple[Any, ...]]:
+    """Those that Kueue may add to pods of a queue, of any flavor."""
+    if not may_be_queued(inventory, workload):
+        return ()
+    flavors = [
+        each.spec
+        for each in inventory.of(Pointer, workload.cluster)
+        if each.kind == "ResourceFlavor"
+    ]
+    if any(at(each, "tolerations") is UNKNOWN for each in flavors):
+        return UNKNOWN
+    return tuple(one for each in flavors for one in items(at(each, "tolerations")))
 
 
 def may_be_queued(inventory: Inventory, workload: Workload) -> bool:

@@ -14,6 +14,7 @@ from eks_gpushare.inventory.items import (
     PROMISED,
     RAY_JOB,
     SCALERS,
+    SCRAPERS,
     SERVICE_ACCOUNT,
     ConfigMap,
     DeviceClaim,
@@ -57,6 +58,7 @@ _POINTERS = frozenset(
         *("LocalQueue", "ResourceFlavor", "AdmissionCheck", "Configuration"),
         *("PersistentVolume", "PersistentVolumeClaim", "StorageClass"),
         *("Prometheus", "PrometheusRule", "ServiceMonitor", "PodMonitor", "NVIDIADriver"),
+        *("PrometheusAgent", *SCRAPERS),
         *("NetworkPolicy", "CiliumNetworkPolicy", "CiliumClusterwideNetworkPolicy"),
         *(SERVICE_ACCOUNT, FEATURE_RULE),
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.inventory.by_value import ByValue, together
-from eks_gpushare.inventory.items import INFERENCE_SERVICE, SCALERS, Pointer, Workload
+from eks_gpushare.inventory.items import INFERENCE_SERVICE, RULES, SCALERS, Pointer, Workload
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
@@ -56,6 +56,7 @@ _UNDERSCORE: Final = re.compile(
     r"|(?:prompt|generation)_tokens_total|time_to_first_token_seconds[A-Za-z0-9_]*"
     r"|e2e_request_latency_seconds[A-Za-z0-9_]*|request_[A-Za-z0-9_]+))(?![A-Za-z0-9_:])"
 )
+_NAMING: Final = ("ServiceMonitor", "PodMonitor", "PrometheusRule", RULES)
 _RESOURCES: Final = ("cpu", "memory")
 
 
@@ -72,7 +73,7 @@ def scalers(inventory: Inventory) -> Iterator[Judgement]:
         for pointer in inventory.of(Pointer, cluster):
             if pointer.kind not in SCALERS:
                 continue
-            yield from _names(pointer)
+            yield from _names(pointer, inventory)
             name = at(pointer.spec, "scaleTargetRef", "name")
             for workload, requests in asking.may_have(together(pointer.namespace, name)):
                 if not scales(pointer, workload):
@@ -202,10 +203,11 @@ def prometheus_queries(pointer: Pointer) -> Iterator[tuple[int, FieldPath, str]]
             yield index, ("spec", "triggers", index, "metadata", "query"), query
 
 
-def _names(pointer: Pointer) -> Iterator[Problem]:
+def _names(pointer: Pointer, inventory: Inventory) -> Iterator[Problem]:
     """Metrics that a server would have by another name, whatever is scaled by them."""
     for index, place, query in prometheus_queries(pointer):
-        if named := _UNDERSCORE.search(QUOTED.sub("", query)):
+        named = _UNDERSCORE.search(QUOTED.sub("", query))
+        if named and not _is_made(named[0], inventory):
             yield Problem(
                 METRIC_NAME,
                 pointer.source,
@@ -214,6 +216,13 @@ def _names(pointer: Pointer) -> Iterator[Problem]:
                 f"vLLM's metric is vllm:{named[1]}.",
                 f"Write vllm:{named[1]}.",
             )
+
+
+def _is_made(name: str, inventory: Inventory) -> bool:
+    """Whether a rule records a metric by that name, or a monitor may give it to one."""
+    told = [each for each in inventory.of(Pointer) if each.kind in _NAMING]
+    recorded = any(f"'record': '{name}'" in str(each.spec) for each in told)
+    return recorded or any("__name__" in str(each.spec) for each in told)
 
 
 def _of_resources(pointer: Pointer) -> Iterator[Problem]:

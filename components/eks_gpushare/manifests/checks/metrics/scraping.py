@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.catalog.chart_daemonsets import EXPORTER_CHART, OPERATOR_CHART, chart_of
 from eks_gpushare.documents.reading import is_guide
-from eks_gpushare.inventory.items import Pointer, Release
+from eks_gpushare.inventory.items import SCRAPERS, Pointer, Release
 from eks_gpushare.inventory.matching import selects
 from eks_gpushare.inventory.places import value_place
 from eks_gpushare.inventory.problem import Problem
@@ -188,7 +188,9 @@ def _servers(inventory: Inventory, cluster: str, kind: str) -> Iterator[tuple[It
     """Each server with what selects its monitors of a kind."""
     key = MONITORS[kind]
     for each in inventory.of(Pointer, cluster):
-        if each.kind == "Prometheus":
+        if each.kind in SCRAPERS:
+            yield each, UNKNOWN  # which take all, or by words of their own
+        elif each.kind in ("Prometheus", "PrometheusAgent"):
             selector = at(each.spec, key)
             yield each, UNKNOWN if has_unknown(each.spec) or selector is None else selector
     for release in inventory.of(Release, cluster):

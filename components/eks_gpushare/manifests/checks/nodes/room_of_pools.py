@@ -11,6 +11,7 @@ from eks_gpushare.documents.quantity import quantity
 from eks_gpushare.facts.launches import ROOMY_GIB, uses_own_disks
 from eks_gpushare.inventory.bottlerocket import runs_bottlerocket
 from eks_gpushare.inventory.edges.amounts import count_of, in_all
+from eks_gpushare.inventory.edges.queues import tolerations_of_flavors
 from eks_gpushare.inventory.items import NodeLaunch, NodeSet, Overlay, Workload
 from eks_gpushare.inventory.landings import grounds
 from eks_gpushare.inventory.matching import required_terms
@@ -238,7 +239,8 @@ def types(inventory: Inventory) -> Iterator[Judgement]:
             continue  # what a node has is judged by that, or other nodes may be meant
         shared = bool(sharings(inventory, cluster))
         for workload, requests in gpu_workloads(inventory, cluster):
-            if {each.resource for each in requests} == {GPU}:
+            by_flavors = tolerations_of_flavors(inventory, workload)  # which lead elsewhere
+            if {each.resource for each in requests} == {GPU} and not by_flavors:
                 shares = _shares(inventory, workload, requests) if shared else None
                 yield from _enough(workload, requests, pools, shares)
 

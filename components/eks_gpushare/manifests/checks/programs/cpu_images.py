@@ -40,6 +40,11 @@ def _scheme(repository: str, without: str, instead: str) -> _Scheme:
     return _Scheme(re.compile(rf"(?:^|/){repository}"), re.compile(without), instead)
 
 
+_INSTALLS: Final = re.compile(
+    r"(?:pip3?|uv|conda|mamba)['\"]?,?[ ].*install.*(?:cuda|cu1|torch|tensorflow|jax)", re.DOTALL
+)
+"""Commands that bring CUDA's libraries, as wheels have them:
+https://www.tensorflow.org/install/pip."""
 _NOT_GPU: Final = r"(?!.*gpu).*"
 _NOT_CUDA: Final = r"(?!.*(?:gpu|cu(?:da|blas|[0-9]))).*"
 _SCHEMES: Final = (
@@ -119,7 +124,8 @@ def cpu_images(inventory: Inventory) -> Iterator[Judgement]:
 def _written(container: GpuContainer) -> Iterator[Problem]:
     image = str(text(at(container.value, "image")))
     scheme = _without_cuda(image)
-    if scheme is not None:
+    told = f"{at(container.value, 'command')} {at(container.value, 'args')}"
+    if scheme is not None and not _INSTALLS.search(told):
         yield Problem(
             NO_CUDA,
             container.workload.source,

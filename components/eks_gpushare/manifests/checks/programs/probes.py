@@ -35,6 +35,8 @@ _GONE_WITH_POD: Final = frozenset(
     ("emptyDir", "configMap", "secret", "projected", "downwardAPI", "serviceAccountToken")
 )
 """Kinds of volumes that have no model when a pod starts."""
+_ASKS: Final = re.compile(r"curl|wget|http|grpc|\bnc\b|:[0-9]{2,5}", re.ASCII)
+"""Words of commands that ask a server."""
 _DIGITS: Final = re.compile(r"[0-9]{1,5}")
 _ALL_PROBES: Final = ("startupProbe", "livenessProbe", "readinessProbe")
 _PROBES: Final = ("startupProbe", "livenessProbe")
@@ -107,9 +109,12 @@ def _keeps_files(workload: Workload) -> bool:
 
 
 def _seconds(probe: dict[str, Any]) -> int | None:
-    """When a container is ended that never answers; None where that is not known."""
+    """When a container is ended that never answers; None where that is not known.
+
+    A command that asks the server nothing may be content before it answers.
+    """
     given = {key: probe.get(key) for key in _DEFAULTS}
-    if has_unknown(given):
+    if has_unknown(given) or (probe.get("exec") and not _ASKS.search(str(probe["exec"]))):
         return None
     shown = {key: str(text(value)) for key, value in given.items() if value is not None}
     if not all(map(_DIGITS.fullmatch, shown.values())):

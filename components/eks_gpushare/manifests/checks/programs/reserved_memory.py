@@ -85,6 +85,12 @@ _MOST: Final = 0.5
 """With more than that, two of them have no room on one GPU."""
 _SEVERAL: Final = 2
 _ROUNDED: Final = 0.001
+_APART: Final = ("podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+_HOSTNAME: Final = "kubernetes.io/hostname"
+_MOST_DOMAINS: Final = 10_000
+_CONFIGURED: Final = re.compile(r"(?:^|\s)--config[=\s]", re.ASCII)
+"""The file in which vLLM has any of its flags:
+https://docs.vllm.ai/en/stable/configuration/serve_args/."""
 
 
 @edge(RESERVES_MEMORY)
@@ -96,7 +102,7 @@ def memory_is_left(inventory: Inventory) -> Iterator[Judgement]:
         scalers = scalers_of(inventory, cluster)
         for workload, requests in gpu_workloads(inventory, cluster):
             replicas = most_pods(workload, scalers(workload))
-            if replicas is None or replicas < _SEVERAL:
+            if replicas is None or replicas < _SEVERAL or _are_on_nodes(workload, replicas):
                 continue
             each_shares = [
                 (
@@ -154,9 +160,21 @@ def _is_more(taken: float, gpus: int) -> bool:
 
 def _are_apart(workload: Workload) -> bool:
     """Whether its pods are kept from one node, or spread over several."""
-    apart = ("podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-    told = [at(workload.spec, "affinity", *apart), at(workload.spec, "topologySpreadConstraints")]
+    told = [at(workload.spec, "affinity", *_APART), at(workload.spec, "topologySpreadConstraints")]
     return any(told)
+
+
+def _are_on_nodes(workload: Workload, replicas: int) -> bool:
+    """Whether each of its pods is on a node of its own, as of a term or of a constraint."""
+    terms = items(at(workload.spec, "affinity", *_APART))
+    spread = [
+        each
+        for each in items(at(workload.spec, "topologySpreadConstraints"))
+        if at(each, "whenUnsatisfiable") != "ScheduleAnyway"
+        and at(each, "maxSkew") == 1
+        and at(each, "minDomains") in range(replicas, _MOST_DOMAINS)
+    ]
+    return any(at(each, "topologyKey") == _HOSTNAME for each in (*terms, *spread))
 
 
 @edge(RESERVES_MEMORY)
@@ -262,6 +280,8 @@ def _part(program: _Program, container: Any) -> float | None:
 
 
 def _by_flag(program: _Program, line: str) -> float | None:
+    if program.name == "vLLM" and _CONFIGURED.search(line):
+        return None
     for flag in program.flags:
         found = re.search(rf"{flag}(?:=|\s+)([0-9.]+)", line, re.ASCII)
         if found is not None:

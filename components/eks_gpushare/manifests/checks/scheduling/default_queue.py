@@ -33,6 +33,13 @@ if TYPE_CHECKING:
 
 NO_QUEUE: Final = rule_of("GPU1266")
 _NAME: Final = "kubernetes.io/metadata.name"
+_EXTERNAL: Final = ("integrations", "externalFrameworks")
+_PODS: Final = "pod"
+"""By which pods are managed that their own template gives a queue:
+https://kueue.sigs.k8s.io/docs/tasks/run/plain_pods/."""
+_BY_PARTS: Final = {"ray.io/rayservice": "ray.io/raycluster"}
+"""Kinds that are managed by what is made of them, which gets their label:
+https://kueue.sigs.k8s.io/docs/tasks/run/rayservices/."""
 _PLAIN: Final = ("Job", "Pod")
 """Kinds that nothing else makes where they stand in a file."""
 
@@ -70,13 +77,19 @@ def default_queues(inventory: Inventory) -> Iterator[Judgement]:
 def in_vain(inventory: Inventory) -> Iterator[Judgement]:
     """Workloads of kinds that the configuration, which lists others, leaves out."""
     for cluster in inventory.clusters():
-        listed = at(configuration(inventory, cluster), "integrations", "frameworks")
+        config = configuration(inventory, cluster)
+        listed = at(config, "integrations", "frameworks")
+        others = {str(each).partition(".")[0] for each in items(at(config, *_EXTERNAL))}
         if not items(listed) or has_unknown(without_placeholders(listed)):
             continue
         for workload in inventory.of(Workload, cluster):
             path, named = queue_of(workload)
             framework = framework_of(workload)
             if named in (None, "") or framework is None or framework in listed:
+                continue
+            of_pods = _PODS if path[:1] == ("spec",) else ""
+            by_parts = {_BY_PARTS.get(framework, ""), of_pods} & {*map(str, listed)}
+            if by_parts or workload.kind in others:
                 continue
             yield Problem(
                 NOT_MANAGED,

@@ -46,8 +46,12 @@ _KUBELETS = ("/device-plugins", "/pod-resources")
 _NO_DEVICE = frozenset(("", "none", "void"))
 ASK_FOR_IT = "Remove it, and ask for a GPU under resources.limits."
 _NVIDIAS = ("nvcr.io/nvidia/", "nvidia/")
-_EXPORTER = re.compile(r"(?:gpu|nvidia|nvml|smi)[-_]exporter(?=[:@]|$)")
-"""Images of others that tell of every GPU of a node, such as utkuozdemir/nvidia_gpu_exporter."""
+_EXPORTER = re.compile(
+    r"(?:(?:gpu|nvidia|nvml|smi)[-_]exporter|(?:datadog|datadoghq)/agent|netdata/netdata"
+    r"|(?:^|/)telegraf|newrelic/(?:nri-kubernetes|infrastructure[a-z0-9-]*))(?=[:@]|$)"
+)
+"""Images of others that tell of every GPU of a node, such as utkuozdemir/nvidia_gpu_exporter, and
+agents that do: https://docs.datadoghq.com/gpu_monitoring/setup/."""
 _OF_NODES = ("k8s-", "k8s/", "gpu-", "dcgm", "driver", "cloud-native/", "container-toolkit", "mig-")
 """How NVIDIA's images for nodes are called, other than those in which people run their programs."""
 

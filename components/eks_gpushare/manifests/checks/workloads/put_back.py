@@ -10,11 +10,11 @@ import posixpath
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.reading import is_guide
-from eks_gpushare.inventory.items import Pointer
+from eks_gpushare.inventory.items import ConfigMap, Pointer, Release
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
-from eks_gpushare.inventory.values import at, has_unknown, holds
+from eks_gpushare.inventory.values import at, has_unknown, holds, pairs
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.checks.metrics.scaling import scalers_of, scales
 from eks_gpushare.manifests.document import value_of
@@ -24,15 +24,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.inventory.inventory import Inventory
-    from eks_gpushare.inventory.items import Workload
+    from eks_gpushare.inventory.items import Item, Workload
     from eks_gpushare.inventory.problem import Judgement
 
+_IGNORED: Final = "resource.customizations.ignoreDifferences."
 _REPLICAS: Final = ("spec", "replicas")
 
 
 @edge(PUT_BACK)
 def replicas(inventory: Inventory) -> Iterator[Judgement]:
     """Of applications that heal themselves, and files in the one folder that they are made of."""
+    if any(map(_ignores_them, inventory.items)):
+        return
     healing = [each for each in inventory.of(Pointer) if each.kind == "Application"]
     for cluster in inventory.clusters():
         scalers = scalers_of(inventory, cluster)
@@ -51,6 +54,19 @@ def replicas(inventory: Inventory) -> Iterator[Judgement]:
                     "scales it.",
                     "Leave replicas out, or name /spec/replicas under ignoreDifferences.",
                 )
+
+
+def _ignores_them(item: Item) -> bool:
+    """Whether it configures Argo CD so that it leaves replicas of all alone.
+
+    https://argo-cd.readthedocs.io/en/stable/user-guide/diffing/#system-level-configuration.
+    """
+    told: Any = None
+    if isinstance(item, ConfigMap) and item.name == "argocd-cm":
+        told = item.data
+    elif isinstance(item, Release) and item.chart == "argo-cd":
+        told = at(item.values, "configs", "cm")
+    return any(str(key).startswith(_IGNORED) and "replicas" in str(v) for key, v in pairs(told))
 
 
 def _makes(spec: Any, workload: Workload) -> bool:
