@@ -30,7 +30,23 @@ LABEL = f"{TEMPLATE}label/team"
 def test_tags_tell_whether_instances_join_a_cluster(
     tags: list[tuple[Any, Any]], makes: bool
 ) -> None:
-    assert makes_nodes(tags) is makes
+    assert makes_nodes(tags, "") is makes
+
+
+@pytest.mark.parametrize(
+    ("user_data", "makes"),
+    [
+        ("#!/bin/bash\n/etc/eks/bootstrap.sh ml\n", True),
+        ("#!/bin/bash\n# /etc/eks/bootstrap.sh ml\n", False),
+        ("apiVersion: node.eks.aws/v1alpha1\nkind: NodeConfig\n", True),
+        ("[settings.kubernetes]\ncluster-name = 'ml'\n", True),
+        ("#!/bin/bash\nyum install nginx\n", False),
+        ("", False),
+        (UNKNOWN, False),
+    ],
+)
+def test_user_data_tells_it_too(user_data: Any, makes: bool) -> None:
+    assert makes_nodes([("Name", "web")], user_data) is makes
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 _OF_FLUX: Final = ("patches", "patchesStrategicMerge", "patchesJson6902", "images", "components")
 _OF_ARGO: Final = ("patches", "images", "components", "replicas")
-_PODS: Final = ("containers",)
-_WHERE: Final = ("tolerations", "nodeSelector", "affinity")
 ANYTHING: Final = {"": UNKNOWN}
 """Changes of which not all is known."""
 
@@ -30,23 +28,13 @@ def of_flux(spec: Any) -> dict[str, Any]:
 
 def of_argo(source: Any) -> dict[str, Any]:
     """Those that a source of an Application of Argo CD has."""
-    return _fields(at(source, "kustomize"), _OF_ARGO)
+    of_plugin = at(source, "plugin") is not None
+    return ANYTHING if of_plugin else _fields(at(source, "kustomize"), _OF_ARGO)
 
 
 def _fields(given: Any, names: Iterable[str]) -> dict[str, Any]:
     found = {name: value for name in names if (value := at(given, name))}
-    return ANYTHING if has_unknown(found) else found
-
-
-def unsure(value: Any) -> Any:
-    """An object of whose pods it is not known where they go."""
-    if isinstance(value, list):
-        return [unsure(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    made = {key: unsure(each) for key, each in value.items()}
-    is_pod = any(key in value for key in _PODS)
-    return {**made, **dict.fromkeys(_WHERE, UNKNOWN)} if is_pod else made
+    return ANYTHING if has_unknown(found) or "{{" in str(found) else found
 
 
 def in_common(one: Any, other: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.documents.reading import is_guide
 from eks_gpushare.inventory.values import at, items, pairs
-from eks_gpushare.lint.applied_changes import ANYTHING, in_common, of_argo, of_flux, unsure
+from eks_gpushare.lint.applied_changes import ANYTHING, in_common, of_argo, of_flux
 from eks_gpushare.manifests.application_sets import (
     TEMPLATE,
     filled,
@@ -26,6 +26,7 @@ from eks_gpushare.manifests.application_sets import (
 from eks_gpushare.manifests.folders import folders_above, meant_in, with_name
 from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.kustomize_namespaces import NOT_NAMESPACED
+from eks_gpushare.manifests.kustomize_patches import unsure
 from eks_gpushare.manifests.texts import read_texts
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -186,7 +187,7 @@ def not_rendered(why: str) -> Placed:
 
 def is_yaml(name: str) -> bool:
     """Whether a file is one of YAML or JSON by its name."""
-    return name.lower().endswith(_YAML)
+    return name.lower().endswith(_YAML) or posixpath.basename(name) == "Kustomization"
 
 
 def looks_like_yaml(name: str, text: str) -> bool:

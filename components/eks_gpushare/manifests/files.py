@@ -36,6 +36,8 @@ ENDINGS: Final = (
     *(".tofu", ".tfvars", ".yaml.tmpl", ".yml.tmpl", ".yaml.gotmpl", "makefile", ".mk", UNIT),
 )
 """What is read of a folder. A file that is named is read whatever it is called."""
+_KUSTOMIZATION: Final = "Kustomization"
+"""A name that Kustomize looks for too, in capitals and without an ending."""
 _MANIFESTS: Final = (".yaml", ".yml", ".json")
 _UTF_8: Final = "utf-8"
 _ENCODINGS: Final = {
@@ -212,9 +214,10 @@ def _below(top: str, ignored: Ignored | None, left: _Left) -> Iterator[str]:
         for file in sorted(files):
             if file.startswith(".") and not file.lower().endswith(ENDINGS):
                 continue
+            is_read = file.lower().endswith(ENDINGS) or file == _KUSTOMIZATION
             if ignored is not None and ignored(here / file):
-                left.ignored += file.lower().endswith(ENDINGS)
-            elif file.lower().endswith(ENDINGS):
+                left.ignored += is_read
+            elif is_read:
                 yield str(Path(folder) / file)
             else:
                 left.endings[Path(file).suffix.lower() or "without an ending"] += 1

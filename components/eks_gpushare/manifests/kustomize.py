@@ -35,8 +35,10 @@ from eks_gpushare.manifests.kustomize_labels import with_labels
 from eks_gpushare.manifests.kustomize_namespaces import in_namespace, tops_that_build
 from eks_gpushare.manifests.kustomize_patches import (
     Patch,
+    as_written,
     deletes,
     is_for,
+    unsure,
     with_its_name,
     written_patches,
 )
@@ -172,7 +174,7 @@ class Kustomizations:
                     self._say(each, (key, number), f"{entry} is not among the files")
         each.named += [self._path(name, one) for one in generated_from(each.value)]
         for place, target, written in written_patches(each.value):
-            self._take(name, each, place, target, written)
+            self._take(name, each, place, as_written(each.document, place, target), written)
         for number, entry in enumerate(items(at(each.value, "replacements"))):
             path = at(entry, "path")
             if isinstance(path, str):
@@ -358,6 +360,7 @@ class Kustomizations:
             except PatchError as error:
                 why = f"the patch does not go with {_called(value)}: {error}"
                 self._say(each, patch.place, why, ends=self._ends(each, patch, value))
+        value = unsure(value) if at(each.value, "transformers") else value
         value = with_images(value, at(each.value, "images"))
         value = with_labels(in_namespace(value, at(each.value, "namespace")), each.value)
         of_kind = at(value, "kind") in _WITH_REPLICAS

@@ -6,7 +6,7 @@ Source: https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/ (
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, text
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eks_gpushare.findings.finding import FieldPath
+    from eks_gpushare.manifests.document import Document
+
+
+_OF_PODS: Final = ("tolerations", "nodeSelector", "affinity", "volumes")
 
 
 class Patch(NamedTuple):
@@ -40,6 +44,24 @@ def written_patches(value: Any) -> Iterator[tuple[FieldPath, Any, str]]:
     for number, patch in enumerate(items(at(value, "patchesStrategicMerge"))):
         if isinstance(patch, str) and patch.strip():
             yield ("patchesStrategicMerge", number), None, patch
+
+
+def as_written(document: Document, place: FieldPath, target: Any) -> Any:
+    """A target with its regular expressions, some of which look as if they were to be filled in."""
+    if not isinstance(target, dict):
+        return target
+    raw = {key: document.raw((*place[:-1], "target", key)) for key in target}
+    return {key: raw[key] or UNKNOWN if of is UNKNOWN else of for key, of in target.items()}
+
+
+def unsure(value: Any) -> Any:
+    """An object of whose pods it is not known where they go, nor what volumes they have."""
+    if isinstance(value, list):
+        return [unsure(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    made = {key: unsure(each) for key, each in value.items()}
+    return {**made, **dict.fromkeys(_OF_PODS, UNKNOWN)} if "containers" in value else made
 
 
 def is_for(patch: Patch, value: Any) -> bool:

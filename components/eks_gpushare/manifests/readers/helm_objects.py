@@ -215,8 +215,13 @@ def _flux(
         if in_folder:
             item = _of_folder(item, str(at(spec, "chart")))
         item = with_values_from(item, at(value, "spec", "valuesFrom"))
-        patches = str(at(value, "spec", "postRenderers"))
-        yield unless_elsewhere(item) if any(kind in patches for kind in _OF_VALUES) else item, inner
+        yield _unless_patched(item, at(value, "spec", "postRenderers")), inner
+
+
+def _unless_patched(item: Release, patches: Any) -> Release:
+    """A release whose objects may be patched in what its values would say."""
+    said = str(patches)
+    return unless_elsewhere(item) if any(kind in said for kind in _OF_VALUES) else item
 
 
 def _below(value: Any, path: FieldPath, chart: str) -> FieldPath:
@@ -266,7 +271,7 @@ def _inflated(
         space, called = text(chart.get("namespace"), "default"), text(chart.get("releaseName"))
         path = (*place, "valuesInline")
         item, inner = _at(document, named, path, called, space, chart.get("version"))
-        yield with_files(item, chart), inner
+        yield _unless_patched(with_files(item, chart), document.value), inner
 
 
 def _helmfile(

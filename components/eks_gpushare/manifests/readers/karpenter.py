@@ -65,7 +65,8 @@ class KarpenterReader:
         if kind in _OF_NODES:
             template = _TEMPLATE if at(spec, *_TEMPLATE) is not None else ()
             nodes = _nodes(source, name, value, template)
-            own = nodes.labels if isinstance(nodes.labels, dict) else {}
+            given = nodes.labels if isinstance(nodes.labels, dict) else {}
+            own = {key: value for key, value in given.items() if value is not UNKNOWN}
             judgements += pool_rules(source, spec, template, own)
             found.append(nodes)
             place = _place_of_labels(value)

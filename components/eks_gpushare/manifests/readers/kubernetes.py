@@ -259,6 +259,7 @@ def _is_of_pods(value: Mapping[str, Any]) -> bool:
         *("kueue.x-k8s.io", "config.kueue.x-k8s.io", "node.k8s.io", "scheduling.k8s.io"),
         *("storage.k8s.io", "monitoring.coreos.com", "nvidia.com"),
         *("networking.k8s.io", "cilium.io", "nfd.k8s-sigs.io", "nfd.openshift.io"),
+        *("operator.victoriametrics.com", "opentelemetry.io"),
     }
 
 

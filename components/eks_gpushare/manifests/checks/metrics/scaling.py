@@ -56,6 +56,8 @@ _UNDERSCORE: Final = re.compile(
     r"|(?:prompt|generation)_tokens_total|time_to_first_token_seconds[A-Za-z0-9_]*"
     r"|e2e_request_latency_seconds[A-Za-z0-9_]*|request_[A-Za-z0-9_]+))(?![A-Za-z0-9_:])"
 )
+_RENAMES: Final = re.compile(r"'(?:targetLabel|target_label)': (?:'__name__'|<Unknown)")
+"""Of a monitor; what stands between underscores looks as if it were to be filled in."""
 _NAMING: Final = ("ServiceMonitor", "PodMonitor", "PrometheusRule", RULES)
 _RESOURCES: Final = ("cpu", "memory")
 
@@ -220,9 +222,8 @@ def _names(pointer: Pointer, inventory: Inventory) -> Iterator[Problem]:
 
 def _is_made(name: str, inventory: Inventory) -> bool:
     """Whether a rule records a metric by that name, or a monitor may give it to one."""
-    told = [each for each in inventory.of(Pointer) if each.kind in _NAMING]
-    recorded = any(f"'record': '{name}'" in str(each.spec) for each in told)
-    return recorded or any("__name__" in str(each.spec) for each in told)
+    said = [str(each.spec) for each in inventory.of(Pointer) if each.kind in _NAMING]
+    return any(f"'record': '{name}'" in each or _RENAMES.search(each) for each in said)
 
 
 def _of_resources(pointer: Pointer) -> Iterator[Problem]:

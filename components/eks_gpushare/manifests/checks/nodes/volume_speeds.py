@@ -13,7 +13,7 @@ from eks_gpushare.inventory.items import NodeLaunch, NodeSet, Pointer
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.source import UNKNOWN
-from eks_gpushare.inventory.values import at, text
+from eks_gpushare.inventory.values import at, pairs, text
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.manifests.document import value_of
 from eks_gpushare.manifests.rules.two_numbers import REFUSED_VOLUME
@@ -31,6 +31,9 @@ _LEAST: Final = 3000
 """IOPS of a volume of which nobody says."""
 _FOR_EACH: Final = 4
 """IOPS for each MiB/s."""
+_BY_SIZE: Final = "iopspergb"
+"""By which a volume gets more, the larger a claim is; keys of the driver are of any case:
+https://github.com/kubernetes-sigs/aws-ebs-csi-driver/blob/master/docs/parameters.md."""
 _DRIVER: Final = "ebs.csi.aws.com"
 
 
@@ -39,7 +42,8 @@ def speeds(inventory: Inventory) -> Iterator[Judgement]:
     """As all formats name it: of volumes that nodes start with, and of the EBS driver."""
     for source, place, given in _volumes(inventory):
         kind, iops, throughput = (_told(given, name) for name in ("type", "iops", "throughput"))
-        if kind != "gp3" or not all(map(_WHOLE.fullmatch, (throughput, iops or "0"))):
+        by_size = any(str(key).lower() == _BY_SIZE for key, _ in pairs(given))
+        if kind != "gp3" or by_size or not all(map(_WHOLE.fullmatch, (throughput, iops or "0"))):
             continue
         needed = int(throughput) * _FOR_EACH
         if needed > max(int(iops or _LEAST), _LEAST):

@@ -10,7 +10,7 @@ import posixpath
 from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.reading import is_guide
-from eks_gpushare.inventory.items import ConfigMap, Pointer, Release
+from eks_gpushare.inventory.items import ConfigMap, Pointer
 from eks_gpushare.inventory.problem import Problem
 from eks_gpushare.inventory.registry import edge
 from eks_gpushare.inventory.requests import gpu_workloads
@@ -64,8 +64,10 @@ def _ignores_them(item: Item) -> bool:
     told: Any = None
     if isinstance(item, ConfigMap) and item.name == "argocd-cm":
         told = item.data
-    elif isinstance(item, Release) and item.chart == "argo-cd":
-        told = at(item.values, "configs", "cm")
+    elif isinstance(item, Pointer) and item.kind == "Application":  # which installs it
+        of_helm = at(item.spec, "source", "helm")
+        values = at(of_helm, "valuesObject") or at(of_helm, "values")
+        return _IGNORED in str(values) and "replicas" in str(values)
     return any(str(key).startswith(_IGNORED) and "replicas" in str(v) for key, v in pairs(told))
 
 
