@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 # Taken away by Kubernetes, the cloud provider or an agent that starts by itself, or tolerated by
 # every DaemonSet: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/
-_PASSING = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node.alpha.kubernetes.io/")
+_PASSING = (
+    *("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node.alpha.kubernetes.io/"),
+    "karpenter.sh/unregistered",  # until Karpenter knows the node
+)
 _PASSING_END = "agent-not-ready"
 _STARTING = (
     STARTUP_TAINT_KEY,

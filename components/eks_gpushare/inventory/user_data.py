@@ -73,6 +73,8 @@ https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/configprovi
 _LABELS: Final = re.compile(r"--node-labels(?:=|[ \t]+)[\"'\\]*([^\s\"'\\]+)")
 _TAINTS: Final = re.compile(r"--register-with-taints(?:=|[ \t]+)[\"'\\]*([^\s\"'\\]+)")
 _COMMENT: Final = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
+_CHOOSES: Final = re.compile(r"(?:^|;)[ \t]*(?:if|case)\b", re.MULTILINE)
+_CHOSEN: Final = re.compile(r"(?:^|;)[ \t]*(?:fi|esac)\b", re.MULTILINE)
 _CUT: Final = re.compile(r"\$\(|`")
 """What a command within a value begins with, in which a space is not the value's end."""
 _JOINS: Final = re.compile(r"/etc/eks/bootstrap\.sh((?:[ \t]|\\\n|[^\s;&|])*)")
@@ -337,15 +339,22 @@ def _of_flags(given: str, labels: dict[str, Maybe[str]], taints: dict[NodeTaint,
     for found in _LABELS.finditer(given):
         for pair in found[1].split(","):
             key, joined, value = pair.partition("=")
-            if _FILLED_IN.search(key) or _CUT.search(value):
+            if _FILLED_IN.search(key) or _CUT.search(value) or _is_in_arm(given, found.start()):
                 labels[_MORE] = UNKNOWN
             elif joined:
                 labels[key] = UNKNOWN if _FILLED_IN.search(value) else value
     for found in _TAINTS.finditer(given):
         for each in found[1].split(","):
             taint = NodeTaint.parse(each)
-            if taint.key and taint.effect in _EFFECTS and not _FILLED_IN.search(each):
+            is_certain = not _FILLED_IN.search(each) and not _is_in_arm(given, found.start())
+            if taint.key and taint.effect in _EFFECTS and is_certain:
                 taints[taint] = None
+
+
+def _is_in_arm(given: str, place: int) -> bool:
+    """Whether a place of a script is within a choice, so that it may not be come to."""
+    before = given[:place]
+    return len(_CHOOSES.findall(before)) > len(_CHOSEN.findall(before))
 
 
 def _of_settings(given: str, labels: dict[str, Maybe[str]], taints: dict[NodeTaint, None]) -> None:

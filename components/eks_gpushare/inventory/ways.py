@@ -25,6 +25,15 @@ def are_two_ways(one: Item, other: Item) -> bool:
     )
 
 
+def is_beside(script: Item, other: Item) -> bool:
+    """Whether what a script installs may be there with something: with nothing of another script's.
+
+    Of what no script installs nothing tells.
+    """
+    file = script.source.file
+    return not file.endswith(".sh") or other.source.file == file
+
+
 def _by_choice(item: Item) -> dict[Position, set[int]]:
     """The arms that something is within, of several where a function is called in these."""
     found: dict[Position, set[int]] = {}
@@ -38,10 +47,10 @@ def there_at_once(inventory: Inventory, found: Sequence[Daemon]) -> list[Daemon]
 
     Those that a script takes away are not, unless it takes away all, as one does that clears up.
     """
-    gone = {each.name for each in inventory.of(Pointer) if each.kind == REMOVED}
+    gone = [each for each in inventory.of(Pointer) if each.kind == REMOVED]
     applied = _applied_files(inventory)
     kept: list[Daemon] = []
-    for each in [each for each in found if each.item.name not in gone] or found:
+    for each in [e for e in found if not any(_takes_away(one, e.item) for one in gone)] or found:
         mine = _commands(each, applied)
         if not any(
             all(are_two_ways(a, b) for a in mine for b in _commands(other, applied))
@@ -49,6 +58,17 @@ def there_at_once(inventory: Inventory, found: Sequence[Daemon]) -> list[Daemon]
         ):
             kept.append(each)
     return kept
+
+
+def _takes_away(removed: Item, item: Item) -> bool:
+    """Whether a command removes something for good, and is not before it, nor of another way."""
+    is_before = removed.source.file == item.source.file and _line(removed) < _line(item)
+    return removed.name == item.name and not is_before and not are_two_ways(removed, item)
+
+
+def _line(item: Item) -> int:
+    position = getattr(item.source.document, "position", None)
+    return 0 if position is None else int(position(item.source.path).line)
 
 
 def _commands(daemon: Daemon, applied: Mapping[str, Sequence[Item]]) -> Sequence[Item]:

@@ -7,6 +7,8 @@
   names them, and may have tolerations of theirs:
   https://www.kubeflow.org/docs/components/trainer/operator-guides/job-template/ and
   https://argo-workflows.readthedocs.io/en/latest/workflow-templates/.
+* A RuntimeClass adds what it says under `scheduling` to the pods that name it:
+  https://kubernetes.io/docs/concepts/containers/runtime-class/#scheduling.
 * A workflow has defaults for its templates, a patch for its pods, and what its controller gives to
   every one: https://argo-workflows.readthedocs.io/en/latest/template-defaults/ and
   https://argo-workflows.readthedocs.io/en/latest/default-workflow-specs/; all December 2026.
@@ -17,7 +19,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from eks_gpushare.inventory.items import INFERENCE_SERVICE, ConfigMap, Workload
+from eks_gpushare.inventory.items import INFERENCE_SERVICE, ConfigMap, Pointer, Workload
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, items, may_be_same, pairs
 from eks_gpushare.manifests.document import value_of
@@ -55,7 +57,14 @@ def completed(found: Sequence[Item]) -> list[Item]:
         each.name == _CONTROLLER and at(each.data, "workflowDefaults") is not None
         for each in controllers
     )
-    return [_completed(each, runtimes, defaults=defaults) for each in found]
+    classes = {
+        each.name: at(value_of(each), "scheduling")
+        for each in found
+        if isinstance(each, Pointer) and each.kind == "RuntimeClass"
+    }
+    scheduling = {name: given for name, given in classes.items() if given}
+    made = [_completed(each, runtimes, defaults=defaults) for each in found]
+    return [_of_class(each, scheduling) for each in made] if scheduling else made
 
 
 def _completed(item: Item, runtimes: Sequence[Workload], *, defaults: bool) -> Item:
@@ -68,6 +77,19 @@ def _completed(item: Item, runtimes: Sequence[Workload], *, defaults: bool) -> I
     if item.kind in _WORKFLOWS:
         return _of_workflow(item, defaults=defaults)
     return item
+
+
+def _of_class(item: Item, scheduling: Mapping[Any, Any]) -> Item:
+    """A pod with what its RuntimeClass has for it."""
+    if not isinstance(item, Workload) or item.spec is UNKNOWN:
+        return item
+    given = scheduling.get(at(item.spec, "runtimeClassName"))
+    told = [at(item.spec, key) for key in (_TOLERATIONS, "nodeSelector")]
+    if given is None or UNKNOWN in told:
+        return item
+    tolerations = [*items(told[0]), *items(at(given, _TOLERATIONS))]
+    selector = {**dict(pairs(at(given, "nodeSelector"))), **dict(pairs(told[1]))}
+    return _with(item, {_TOLERATIONS: tolerations, "nodeSelector": selector})
 
 
 def _with(item: Workload, fields: Mapping[str, Any]) -> Workload:

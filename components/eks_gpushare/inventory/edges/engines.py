@@ -22,7 +22,7 @@ from eks_gpushare.inventory.scheduling import keeping_off, landing, lasting
 from eks_gpushare.inventory.shared_names import sharings
 from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.inventory.values import at, has_unknown, items, pairs, switch, text
-from eks_gpushare.inventory.ways import are_two_ways, there_at_once
+from eks_gpushare.inventory.ways import are_two_ways, is_beside, there_at_once
 from eks_gpushare.inventory.wording import at_start
 from eks_gpushare.inventory.written_labels import is_labelled_off
 from eks_gpushare.sharing.node_monitoring import AGENT, ENGINE_ARCH, REMOTE_ENGINE
@@ -163,8 +163,8 @@ def _beside_operator(every: Sequence[Daemon]) -> Iterator[Problem]:
 def _beside_driver(drivers: Sequence[Release], every: Sequence[Daemon]) -> Iterator[Problem]:
     """A DRA driver that gives out GPUs and a device plugin, neither of which keeps to some."""
     applied = [each for each in every if each.is_on is True and not is_guide(each.source.file)]
-    if drivers and drivers[0].source.file.endswith(".sh"):  # another has its way, or its cluster
-        applied = [each for each in applied if each.source.file == drivers[0].source.file]
+    for own in drivers[:1]:  # another script has its way, or its cluster
+        applied = [e for e in applied if is_beside(own, e.item) and not are_two_ways(own, e.item)]
     keeps = [at(each.values, "kubeletPlugin") for each in drivers]
     if not applied or not drivers or any(map(keeps_to_some, applied)):
         return

@@ -264,7 +264,7 @@ def _sending(inventory: Inventory, cluster: str) -> list[Pointer]:
         if check not in local
     }
     queues = (each for each in there if each.kind == "LocalQueue")
-    return [each for each in queues if at(each.spec, "clusterQueue") in sending]
+    return [each for each in queues if str(text(at(each.spec, "clusterQueue"))) in sending]
 
 
 def _flavors(queue: Pointer) -> Iterator[tuple[FieldPath, Any]]:

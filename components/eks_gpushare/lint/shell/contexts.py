@@ -54,12 +54,22 @@ def in_its_cluster(command: Command, said: Said) -> tuple[Arm, ...]:
     for begins, flags in _SWITCHES.items():
         if tuple(words[: len(begins)]) == begins:
             behind = words[len(begins) :]
-            said.context = _given(behind, flags) if flags else next(iter(behind), "")
+            said.context = _given(behind, flags) if flags else _named(behind)
     context = _given(words, _CONTEXT) or said.context
-    named = context, _given(words, _FILE) or said.variables.get("KUBECONFIG", "")
+    named = context, _given(words, _FILE) or command.kubeconfig
     if named not in said.contexts:
         said.contexts.append(named)
     return (Arm(_CHOICE, said.contexts.index(named)),)
+
+
+def _named(words: Sequence[str]) -> str:
+    """The first word that is no flag, nor the value of one; empty where there is none."""
+    before = ""
+    for word in words:
+        if not word.startswith("-") and (not before.startswith("-") or "=" in before):
+            return word
+        before = word
+    return ""
 
 
 def _given(words: Sequence[str], flags: Sequence[str]) -> str:

@@ -123,7 +123,7 @@ def helm_release(command: Command, said: Said, *, to_file: bool = False) -> None
             values = _where_both_say_so(before.values, values)
     called = "" if name is UNKNOWN or not name else f" {name}"
     document = placed_document(said.file, values, at, places)
-    arms = said.arms if before is None or before.source.arms == said.arms else ()
+    arms = tuple(each for each in said.arms if before is None or each in before.source.arms)
     source = Source(f"the release{called} of {chart_name(chart)}", document, arms=arms)
     source = source.optional() if _is_written(line, verb, to_file=to_file) else source
     said.judgements += not_there(chart, source, said, line.last("repo"))

@@ -122,11 +122,8 @@ def _run(found: Iterable[Command], text: str) -> Iterator[Command]:
 def _note_changes(name: str, command: Command, said: Said) -> None:
     """Note files that the text has written and that a program may change."""
     if name not in _READING:  # of most texts nothing is written, and no word is looked at
-        said.changed |= {
-            file
-            for file in said.written
-            if any(word.text.removeprefix("./") == file for word in command.words)
-        }
+        words = (word.text.removeprefix("./") for word in command.words if said.written)
+        said.changed |= said.written.keys() & words
 
 
 def _ends_in_file(name: str, command: Command) -> bool:

@@ -24,6 +24,8 @@ _REPEATING: Final = ("for", "while", "until")
 _BEGINS: Final = frozenset((*_CHOICES, *_LOOPS))
 _ENDS: Final = {"fi": ("if",), "esac": ("case",), "done": _LOOPS}
 """Words that end a choice or a loop, with those that begin it."""
+_LONGEST: Final = 10_000
+"""Longest value of a variable that is kept."""
 _MOST_OPEN: Final = 50
 """Choices and loops within each other; of more nobody knows where they end."""
 
@@ -124,6 +126,11 @@ class Blocks:
         if self._open and self._open[-1].word == "if":
             self._open[-1].holds = asked
 
+    def ask(self) -> None:
+        """Note that somebody is asked in the loops that are open, as by a menu."""
+        for each in self._open:
+            each.word = "select" if each.word in _REPEATING else each.word
+
     def guard(self, arms: Iterable[Arm], behind: Arm | None) -> None:
         """Note that the group that has begun runs within some arms.
 
@@ -209,7 +216,7 @@ class Blocks:
         for each in self._open:
             each.before.setdefault(name, self._variables.get(name))
             each.in_arm.add(name)
-        self._variables[name] = value
+        self._variables[name] = value if len(value) <= _LONGEST else GAP
 
     def _begin(self, word: str, position: Position) -> None:
         if len(self._open) < _MOST_OPEN:

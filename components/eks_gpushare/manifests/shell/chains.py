@@ -21,7 +21,8 @@ LEAVING: Final = ("exit", "return")
 """Commands behind which nothing of a function, or of the text, runs."""
 _TESTS: Final = ("[", "[[", "test")
 _EQUAL: Final = re.compile(
-    r"[ \t]*(?:\[\[?|test)[ \t]+[\"']?\$\{?(?P<name>[A-Za-z_][A-Za-z0-9_]*|[0-9])"
+    r"[ \t]*(?:(?:then|else|do)[ \t]+)?(?:\[\[?|test)[ \t]+"
+    r"[\"']?\$\{?(?P<name>[A-Za-z_][A-Za-z0-9_]*|[0-9])"
     r"(?::?-[^}\"'\n]*)?\}?[\"']?[ \t]+={1,2}[ \t]+[\"']?(?P<value>[A-Za-z0-9_.-]+)"
     r"[\"']?(?=[ \t\n;&\]]|$)"
 )
@@ -41,9 +42,7 @@ class _Link(NamedTuple):
     @property
     def otherwise(self) -> Arm | None:
         """The arm of what runs where this does not; None where nothing is told of that."""
-        if self.arm is None or self.arm.number:
-            return None
-        return self.arm._replace(number=1)
+        return None if self.arm is None else self.arm._replace(number=1 - self.arm.number)
 
 
 class Chains:
@@ -69,11 +68,14 @@ class Chains:
             written: How that is written.
         """
         has_begun, arm, holds = self._link
-        if sign == "||":
-            arm, holds = self._link.otherwise or arm, None
-        elif not has_begun:
-            arm = Arm(first.position, 0)
-        if sign == "&&" and first.text in _TESTS and self._link._replace(arm=arm).otherwise:
+        if not has_begun:
+            arm = Arm(first.position, int(sign == "||"))
+        elif sign == "||":
+            arm = arm if arm is None or arm.number else self._link.otherwise
+        elif arm is not None and arm.number:
+            arm = None
+        holds = None if sign == "||" else holds
+        if sign == "&&" and first.text in _TESTS and arm is not None and not arm.number:
             holds = self.asked(written) or holds
         self._link = _Link(has_begun=True, arm=arm, holds=holds)
 

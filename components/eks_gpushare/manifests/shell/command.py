@@ -54,6 +54,8 @@ class Command:
     """Whether the text ends with it, whatever follows."""
     function: str = ""
     """The function that it stands in."""
+    kubeconfig: str = ""
+    """What KUBECONFIG has there, be it set for this command alone."""
 
 
 def known(text: str) -> Maybe[str]:

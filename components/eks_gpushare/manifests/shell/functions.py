@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from eks_gpushare.findings.finding import Position
-from eks_gpushare.manifests.shell.blocks import Arm, Blocks
+from eks_gpushare.manifests.shell.blocks import BEFORE_COMMAND, Arm, Blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,15 @@ DEFINES: Final = re.compile(
     r"^[ \t]*(?:function[ \t]+[A-Za-z0-9_.:-]+|[A-Za-z0-9_.:-]+[ \t]*\([ \t]*\))", re.MULTILINE
 )
 """What a text has that defines a function."""
-_SAYING: Final = ("echo", "printf")
+_SAYING: Final = frozenset(
+    (
+        *("echo", "printf", "[", "[[", "test", "helm", "kubectl", "oc", "eksctl", "aws", "gcloud"),
+        *("az", "docker", "git", "terraform", "kind", "curl", "cd", "export", "local", "source"),
+    )
+)
+"""Commands whose words are none that they call."""
+_DEEPEST: Final = 100
+"""Most functions that are called through each other."""
 
 
 class Functions:
@@ -45,7 +53,7 @@ class Functions:
 
     def pass_word(self, words: Sequence[Word]) -> bool:
         """Go by the last word of a command; whether a function begins with it."""
-        name = words[1].text if _is_word(words) and words[2:] else self._named
+        name = words[1].text if _is_word(words) and len(words) > 2 else self._named  # noqa: PLR2004
         begins = words[-1].text == "{" and bool(name)
         if begins:
             self._open.append((name, self._blocks.groups))
@@ -72,8 +80,10 @@ def ways_of(found: Iterable[Command], line: int) -> dict[str, tuple[Arm, ...]]:
     """
     calls: dict[str, list[Command]] = {each.function: [] for each in found if each.function}
     for command in found:
-        words = [word.text for word in command.words]
-        for name in calls.keys() & words if words and words[0] not in _SAYING else ():
+        words = [w for w in (word.text for word in command.words) if w not in BEFORE_COMMAND]
+        if words and words[0] in _SAYING:
+            words = []
+        for name in calls.keys() & words:
             calls[name].append(command)
     ways = _Ways(calls, line)
     return {name: ways.of(name) for name in calls}
@@ -86,12 +96,16 @@ class _Ways:
         self._calls = calls
         self._alone = {name: Arm(Position(line, 0), index) for index, name in enumerate(calls)}
         self._known: dict[str, tuple[Arm, ...]] = {}
+        self._depth = 0
 
     def of(self, name: str) -> tuple[Arm, ...]:
         """Those of a function; none of one that is called through itself."""
         if name not in self._known:
             self._known[name] = ()
-            self._known[name] = self._found(self._calls[name], name)
+            self._depth += 1
+            if self._depth < _DEEPEST:
+                self._known[name] = self._found(self._calls[name], name)
+            self._depth -= 1
         return self._known[name]
 
     def _found(self, calls: Sequence[Command], name: str) -> tuple[Arm, ...]:
@@ -100,4 +114,5 @@ class _Ways:
         ways = [each.arms + (self.of(each.function) if each.function else ()) for each in calls]
         every = dict.fromkeys(arm for way in ways for arm in way)
         # A choice that a call does not stand in says nothing of that one.
-        return tuple(arm for arm in every if all(arm.choice in dict(way) for way in ways))
+        common = set.intersection(*({arm.choice for arm in way} for way in ways))
+        return tuple(arm for arm in every if arm.choice in common)

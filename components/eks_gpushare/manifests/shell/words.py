@@ -7,6 +7,7 @@ the text, substitutions, placeholders such as `<node>`) is a gap in the word.
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -34,7 +35,13 @@ _BLANK: Final = re.compile(r"[ \t\r]+")
 _ORDINARY: Final = re.compile(r"(?:[^ \t\r\n;&|()<>\\'\"$`{]|\{(?![{%]))+|\{")
 _QUOTED: Final = re.compile(r"[^\"\\$`]+")
 _SINGLE: Final = re.compile(r"'[^']*'?")
-_BACKTICKS: Final = re.compile(r"`[^`]*`?")
+_BACKTICKS: Final = re.compile(r"`(?:\\.|[^`\\])*`?", re.DOTALL)
+_ANSI: Final = re.compile(r"\$'(?:\\.|[^'\\])*'?", re.DOTALL)
+_ARITHMETIC: Final = re.compile(r"\(\([^\n]*?\)\)")
+_BOTH: Final = re.compile(r"&>>?[ \t]*")
+_APART: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
+"""What brackets do not count in."""
+_ENDS_ARM: Final = re.compile(r";;(?!&)|;&")
 _COMMENT: Final = re.compile(r"#[^\n]*")
 _LINE: Final = re.compile(r"[^\n]*\n?")
 _OUTPUT: Final = re.compile(r"[0-9]?>>?(&[0-9-]|\|)?[ \t]*")
@@ -42,7 +49,10 @@ _REDIRECTS: Final = "<>0123456789"
 _PARTS: Final = re.compile(r"[^=,\n]+")
 _TEMPLATE: Final = re.compile(r"\{\{[^\n]{0,300}?\}\}|\{%[^\n]{0,300}?%\}|<%[^\n]{0,300}?%>")
 _EMPTY: Final = re.compile(r"\([ \t]*\)")
+_CONFIG: Final = "KUBECONFIG"
 _JOINING: Final = ("&&", "||")
+_LONGEST_TEST: Final = 1_000
+_APPENDED: Final = re.compile(r">>[ \t]*([^\s;&|<>()]+)[^\n]*\n?([^\n]*)", re.ASCII)
 _MOST_COMMANDS: Final = 20_000
 
 
@@ -71,7 +81,7 @@ def commands(
         column: Column of the file at which its first line begins.
     """
     ways: dict[str, tuple[Arm, ...]] = {}
-    if "helm" in text and DEFINES.search(text):  # of others nobody asks
+    if DEFINES.search(text):
         ways = ways_of(list(_Scanner(text, dict(variables), line, column, {}).run()), line)
     found = _Scanner(text, variables, line, column, ways).run()
     for command in islice(found, _MOST_COMMANDS):
@@ -91,9 +101,14 @@ def _take_assignments(command: Command, blocks: Blocks) -> None:
                 blocks.give(matched["name"], matched["value"])
         words.clear()
         return
+    own: dict[str, str] = {}
     while words and (matched := _ASSIGNMENT.fullmatch(words[0].text)):
-        blocks.give(matched["name"], matched["value"])
+        own[matched["name"]] = matched["value"]
         del words[0]
+    if _CONFIG in own and words:  # for this command alone
+        command.kubeconfig = own.pop(_CONFIG)
+    for name, value in own.items():
+        blocks.give(name, value)
 
 
 class _Scanner:
@@ -107,11 +122,8 @@ class _Scanner:
         column: int,
         ways: Mapping[str, tuple[Arm, ...]],
     ) -> None:
-        self._text = text
-        self._variables = variables
-        self._at = 0
-        self._line = line
-        self._column = column
+        self._text, self._variables = text, variables
+        self._at, self._line, self._column = 0, line, column
         self._command = Command()
         self._waiting: list[tuple[Command, str, bool, bool]] = []
         self._blocks = Blocks(variables)
@@ -139,6 +151,11 @@ class _Scanner:
                 self._run(_BLANK)
             elif char == "#":
                 self._run(_COMMENT)
+            elif char == "(" and _ARITHMETIC.match(self._text, self._at):
+                self._run(_ARITHMETIC)
+            elif char == "&" and _BOTH.match(self._text, self._at):
+                self._run(_BOTH)
+                self._text_of_word()
             elif char in ";&|()":
                 line.append(self._operator(char))
             elif char not in _REDIRECTS or not self._redirection():
@@ -150,18 +167,19 @@ class _Scanner:
     def _operator(self, char: str) -> Command:
         """Take a sign that ends a command; of two of them the second ends one without words."""
         self._command.is_piped = char == "|" != self._text[self._at + 1 : self._at + 2]
-        ends_arm = self._text.startswith(";;", self._at)
+        ends_arm = _ENDS_ARM.match(self._text, self._at) is not None
         words, signs = self._command.words, self._text[self._at : self._at + 2]
         if char == "(" and _EMPTY.match(self._text, self._at) and self._functions.define(words):
             words.clear()
-        behind, first = [word.text for word in words[-1:]], words[:1]
+        behind = [word.text for word in words[-1:]]
+        first = [word for word in words if word.text not in BEFORE_COMMAND][:1]
         written = self._text[self._began : self._at]
         self._skip(1)
         ended = self._finish(signs if signs in _JOINING else char)
         if first and signs in _JOINING:
             self._chains.join(signs, first[0], written)
         self._blocks.pass_bracket(char, behind)
-        self._hangs_on |= char in "&|"
+        self._hangs_on |= char == "|" or signs == "&&"
         if ends_arm:
             self._blocks.next_arm("case")
         return ended
@@ -186,7 +204,10 @@ class _Scanner:
             self._hangs_on = False
             if by in ("\n", ";", "&", ""):
                 self._chains.end(done.words)
+        if done.words and done.words[0].text == "read":
+            self._blocks.ask()
         _take_assignments(done, self._blocks)
+        done.kubeconfig = done.kubeconfig or self._variables.get(_CONFIG, "")
         return done
 
     def _leaves(self, command: Command) -> bool:
@@ -241,13 +262,16 @@ class _Scanner:
 
     def _adds_to(self, file: str) -> bool:
         """Whether what follows adds to a file that is begun here, other than whole documents."""
-        return bool(file) and any(
-            line.lstrip(" \t")[:3] != "---"
-            for line in re.findall(
-                rf">>[ \t]*{re.escape(file)}(?![A-Za-z0-9_./-])[^\n]*\n?([^\n]*)",
-                self._text[self._at :],
-            )
-        )
+        return self._added.get(file, -1) >= self._at
+
+    @cached_property
+    def _added(self) -> dict[str, int]:
+        """Where the text adds last to each file by what is no whole document."""
+        return {
+            found[1]: found.start()
+            for found in _APPENDED.finditer(self._text)
+            if found[2].lstrip(" \t")[:3] != "---"
+        }
 
     def _word(self) -> None:
         start, groups = Position(self._line, self._column), self._blocks.groups
@@ -257,8 +281,8 @@ class _Scanner:
         self._command.words.append(word)
         self._blocks.pass_word(*word)
         if word.text in {"if", "elif"}:
-            ends = self._text.find("\n", self._at)
-            asked = self._text[self._at : ends if ends > 0 else None].partition("then")[0]
+            rest = self._text[self._at : self._at + _LONGEST_TEST]
+            asked = rest.partition("\n")[0].partition("then")[0]
             self._blocks.hold(self._chains.asked(asked))
         elif self._blocks.groups > groups:
             self._chains.enter()
@@ -295,6 +319,8 @@ class _Scanner:
                 made.append(self._run(_SINGLE)[1:].removesuffix("'"))
             elif char == '"':
                 made.append(self._double())
+            elif self._text.startswith("$'", self._at):
+                made.append(self._run(_ANSI)[2:].removesuffix("'"))
             elif char in "$`":
                 made.append(self._expansion())
             else:
@@ -348,12 +374,12 @@ class _Scanner:
         closing = {"(": ")", "{": "}"}[opening]
         depth, at = 0, self._at + 1
         while at < len(self._text):
-            if self._text[at] == opening:
-                depth += 1
-            elif self._text[at] == closing:
-                depth -= 1
-                if not depth:
-                    break
+            if opening == "(" and (quoted := _APART.match(self._text, at)):
+                at = quoted.end()
+                continue
+            depth += (self._text[at] == opening) - (self._text[at] == closing)
+            if not depth:
+                break
             at += 1
         inner = self._text[self._at + 2 : at]
         self._skip(min(at + 1, len(self._text)) - self._at)
