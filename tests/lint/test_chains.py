@@ -9,6 +9,7 @@ from eks_gpushare.findings.finding import Position
 from eks_gpushare.manifests.shell.blocks import Blocks
 from eks_gpushare.manifests.shell.chains import Chains
 
+GCLOUD = "gcloud container clusters get-credentials"
 OPERATOR = "helm install gpu-operator nvidia/gpu-operator -n gpu --set driver.enabled=false"
 PLUGIN = "helm install nvdp nvdp/nvidia-device-plugin -n gpu"
 WRITTEN = """\
@@ -46,6 +47,18 @@ def is_told(text: str, **more: str) -> bool:
         "f() {\n  a && { OP; return; }\n  PL\n}\nf",
         "if b; then\n  a && { OP; exit; }\n  PL\nfi",
         "a && OP | tee log || PL",
+        "a || { OP; exit; }\nPL",
+        "a || { OP; exit; }\nb || PL",
+        "command -v x &>/dev/null && OP || PL",
+        "if a; then\n  kubectl logs &\n  OP\n  exit 0\nfi\nPL",
+        "if a; then [ $MODE = op ] && OP; fi\nif b; then [ $MODE = pl ] && PL; fi",
+        "while true; do\n  read x\n  case $x in a) OP; break ;; b) PL; break ;; esac\ndone",
+        "install() {\n  OP\n}\nplugin() {\n  PL\n}\ncase $1 in a) install ;; b) plugin ;; esac",
+        "op() {\n  OP\n}\npl() {\n  PL\n}\nif [ $1 = op ]; then op; else pl; fi",
+        "case $1 in a) if b; then OP; else OP; fi ;; c) PL ;; esac",
+        "KUBECONFIG=one OP\nKUBECONFIG=two PL",
+        "export KUBECONFIG=one; OP; export KUBECONFIG=two; PL",
+        f"{GCLOUD} --region a one\nOP\n{GCLOUD} --region a two\nPL",
     ],
 )
 def test_of_what_is_joined_one_runs(text: str) -> None:
@@ -64,8 +77,14 @@ def test_of_what_is_joined_one_runs(text: str) -> None:
         "a && { OP; }\nPL",
         "a && { OP; exit; } && PL",
         "a || OP && PL",
-        "a || { OP; exit; }\nb || PL",
         "a || OP\nb || PL",
+        "a && OP || true && PL",
+        "case $x in a) OP ;;& *) PL ;; esac",
+        "echo $(x | awk -F')' '{print $2}')\nOP\nPL",
+        "((x = 1 << 2))\nOP\nPL",
+        "x=$'don\\'t'\nOP\nPL",
+        "helm uninstall nvdp\nOP\nPL",
+        "if [ $x = down ]; then helm uninstall nvdp; exit 0; fi\nOP\nPL",
         "a && OP\nb || PL",
         "a && OP && PL",
         "a || exit\nOP\nPL",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eks_gpushare.inventory.source import UNKNOWN
+from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.lint.shell.flags import sorted_words
 from eks_gpushare.manifests.placeholders import GAP
 from eks_gpushare.manifests.shell.set_values import json_setting, literal_setting, put, settings
@@ -198,3 +199,23 @@ def test_the_folder_that_a_script_lies_in(asked: str, folder: str | None) -> Non
 
     path = command.words[-1].value
     assert path == (UNKNOWN if folder is None else f"{folder}/values.yaml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "v=aaaaaaaaaa\n" + "v=$v$v$v$v$v$v$v$v\n" * 30 + "helm install $v b/c\n",
+        "helm x;" + "if a;" * 8_000,
+        "helm x\n" + "x>f\n" * 4_000 + "x>>f\n" * 4_000,
+        "helm x\nfunction " + "a " * 20_000,
+        "helm x\nf() {\n  b\n}\ncase x in\n" + "a) f ;;\n" * 4_000 + "esac\n",
+        "".join(f"cat >f{n} <<E\nE\n" for n in range(1_500)) + "x y z\n" * 5_000,
+        "helm x\n" + "".join(f"f{n}() {{\n  f{n - 1}\n}}\n" for n in range(1, 1_500)),
+    ],
+    ids=range(7),
+)
+def test_texts_that_are_made_to_take_long_are_read(text: str) -> None:
+    """Of these each took minutes, or all memory, or too many calls."""
+    read = ShellReader().read("up.sh", text)
+
+    assert isinstance(read.items, list)

@@ -41,7 +41,7 @@ _ARITHMETIC: Final = re.compile(r"\(\([^\n]*?\)\)")
 _BOTH: Final = re.compile(r"&>>?[ \t]*")
 _APART: Final = re.compile(r"\\.|'[^']*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 """What brackets do not count in."""
-_ENDS_ARM: Final = re.compile(r";;(?!&)|;&")
+_ENDS_ARM: Final = re.compile(r";;(?!&)")
 _COMMENT: Final = re.compile(r"#[^\n]*")
 _LINE: Final = re.compile(r"[^\n]*\n?")
 _OUTPUT: Final = re.compile(r"[0-9]?>>?(&[0-9-]|\|)?[ \t]*")
