@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from foreign_reading import ids, placed, problems, read_text_with, read_with
+from foreign_reading import ids, items, placed, problems, read_text_with, read_with
 
+from eks_gpushare.inventory.items import OTHER_NODES, NodeSet, Pointer
 from eks_gpushare.lint.readers.shell import ShellReader
 from eks_gpushare.manifests.readers.mig_parted import MigPartedReader
 
@@ -116,3 +117,43 @@ def test_a_configuration_says_which_profile_no_gpu_has() -> None:
         text = json.dumps({"version": "v1", "mig-configs": {"a": [given]}})
         (problem,) = problems(read_with(MigPartedReader(), text))
         assert problem.path == path
+
+
+UPDATE = "aws eks update-nodegroup-config --nodegroup-name gpu"
+TWO = "eksctl create nodegroup --cluster ml --name gpu --node-type g5.xlarge --node-labels a=b\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "labels"),
+    [
+        (
+            "eksctl set labels --cluster ml --nodegroup gpu --labels tier=one,x=y",
+            {"tier": "one", "x": "y"},
+        ),
+        ("eksctl set labels --cluster ml --nodegroup gpu", None),
+        (f"{UPDATE} --labels 'addOrUpdateLabels={{t=1}}'", {"t": "1"}),
+        (f"{UPDATE} --labels 'addOrUpdateLabels={{t=1}},removeLabels=[u]'", {"t": "1"}),
+        (f"{UPDATE} --labels 'removeLabels=[u]'", None),
+        (f"{UPDATE} --scaling-config minSize=1", None),
+    ],
+)
+def test_labels_that_a_group_gets_later(command: str, labels: dict[str, str] | None) -> None:
+    found = list(items(read_text_with(SHELL, TWO + command, "up.sh")))
+    given = [each.labels for each in found if isinstance(each, NodeSet)]
+
+    assert given == [{"a": "b"}, *([labels] if labels else [])]
+    assert [each.provisioner for each in found[1:] if isinstance(each, NodeSet)] == (
+        ["byHand"] if labels else []
+    )
+
+
+def test_a_file_may_say_what_a_group_is() -> None:
+    (found,) = items(
+        read_text_with(SHELL, "aws eks create-nodegroup --cli-input-json file://a.json", "up.sh")
+    )
+
+    assert isinstance(found, Pointer)
+    assert found.kind == OTHER_NODES
+    named = "aws eks create-nodegroup --nodegroup-name a --cli-input-json file://a.json"
+    (found,) = items(read_text_with(SHELL, named, "up.sh"))
+    assert isinstance(found, NodeSet)

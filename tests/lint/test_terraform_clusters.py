@@ -464,8 +464,14 @@ def test_sizes_that_auto_scaling_refuses(sizes: dict[str, Any], wrong: list[str]
 
 
 def test_other_groups_of_instances_are_no_nodes() -> None:
-    assert of_group(tag=[tag("Name", "web")]) == []
-    assert of_group(tag=None) == []
+    """Whose tags name no cluster, and whose user data joins none."""
+    web = {**TEMPLATE, "user_data": base64.b64encode(b"#!/bin/bash\nyum install nginx\n").decode()}
+    for tags in ([tag("Name", "web")], None):
+        group = ("aws_autoscaling_group.gpu", {**GROUP, "tag": tags})
+        assert nodes_of(group, ("aws_launch_template.gpu", web)) == []
+        assert nodes_of(group) == []
+    (found,) = of_group(tag=None)
+    assert found.user_data == USER_DATA
 
 
 ANY = [{"operator": "Exists"}]
