@@ -65,11 +65,15 @@ IN_SPACE = RUNTIME.replace("ClusterServing", "Serving").replace(
         (MODEL, "", False),
         (MODEL.replace("runtime: triton", "runtime: kserve-tritonserver"), RUNTIME, True),
         (MODEL, IN_SPACE.replace("SPACE", "models"), False),
+        (MODEL.replace("runtime: triton", "runtime: kserve-a"),
+         IN_SPACE.replace("SPACE", "models").replace("name: triton,", "name: kserve-a,"), False),
+        (MODEL.replace("runtime: triton", "runtime: kserve-a"),
+         IN_SPACE.replace("SPACE", "other").replace("name: triton,", "name: kserve-a,"), True),
         # One of two, which are not alike: no one knows which.
         (NO_RUNTIME, f"{RUNTIME}---\n{UNTOLD.replace('name: triton}', 'name: b}', 1)}", False),
         (OWN, RUNTIME, True),
     ],
-)
+)  # fmt: skip
 def test_a_model_has_what_its_runtime_says(model: str, runtimes: str, told: bool) -> None:
     found = said({"nodes.yaml": NODES, "model.yaml": model, "runtimes.yaml": runtimes})
 
@@ -87,6 +91,13 @@ def test_selectors_of_both_hold_and_the_models_own_go_first() -> None:
 
     assert "GPU1112" not in codes("a")
     assert "GPU1112" in codes("c")
+    wanting = MODEL.replace("  predictor:\n", "  predictor:\n    nodeSelector: {zone: a}\n")
+    files = {"nodes.yaml": nodes, "model.yaml": wanting}
+    assert "GPU1112" not in said({**files, "runtime.yaml": RUNTIME})
+    other = RUNTIME.replace("spec:\n", "spec:\n  nodeSelector: {pool: cpu}\n")
+    assert "GPU1112" in said({**files, "runtime.yaml": other})
+    unknown = wanting.replace("{zone: a}", "<selector>")
+    assert "GPU1112" not in said({**files, "model.yaml": unknown, "runtime.yaml": other})
 
 
 WITH_GPU = "{name: node, image: x, resources: {limits: {nvidia.com/gpu: 1}}}"
@@ -186,6 +197,7 @@ spec: {SPEC containers: [{name: a, image: a, resources: {limits: {nvidia.com/gpu
     ("spec", "codes"),
     [
         ("runtimeClassName: lane,", []),
+        ("runtimeClassName: lane, tolerations: [{key: b, operator: Exists}],", []),
         ("runtimeClassName: nvidia,", ["GPU1111"]),
         ("", ["GPU1111"]),
     ],
@@ -198,6 +210,14 @@ def test_a_runtime_class_adds_what_it_says(spec: str, codes: list[str]) -> None:
     other = CLASS.replace("pool: gpu", "pool: cpu")
     found = said({"n.yaml": nodes, "c.yaml": other, "p.yaml": POD.replace("SPEC", spec)})
     assert ("GPU1112" in found) is (not codes)
+
+
+def test_what_is_to_be_filled_in_stays_unknown_beside_a_class() -> None:
+    pod = POD.replace("SPEC", "runtimeClassName: lane, tolerations: <tolerations>,")
+    files = {"n.yaml": NODES, "c.yaml": CLASS, "p.yaml": pod}
+
+    assert "GPU1111" not in said(files)
+    assert "GPU1112" not in said(files)
 
 
 DEFAULT = """\

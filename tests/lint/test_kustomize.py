@@ -253,6 +253,35 @@ def test_objects_are_those_that_kustomize_builds(case: str, tmp_path: Path) -> N
     assert found == wanted
 
 
+MAP = "configMapGenerator: [{name: m, BEHAVIOR literals: [LITERALS]}]\n"
+
+
+def merged_maps(behavior: str) -> dict[str, dict[str, Any]]:
+    """What the generated ConfigMaps have, by the file that makes them."""
+    base = MAP.replace("BEHAVIOR", "").replace("LITERALS", "a=1, b=2")
+    own = MAP.replace("BEHAVIOR", behavior).replace("LITERALS", "b=3, c=4")
+    files = {
+        "base/kustomization.yaml": base,
+        "prod/kustomization.yaml": f"resources: [../base]\n{own}",
+    }
+    reading = read_files([GivenFile(name, text) for name, text in files.items()])
+    return {
+        each.source.file: dict(each.data)
+        for each in reading.items
+        if isinstance(each, ConfigMap) and each.data is not UNKNOWN
+    }
+
+
+def test_an_overlays_generator_goes_over_that_of_its_base() -> None:
+    """As `kubectl kustomize` has it, which makes one ConfigMap of both."""
+    overlay, base = "prod/kustomization.yaml", "base/kustomization.yaml"
+
+    assert merged_maps("behavior: merge,") == {overlay: {"a": "1", "b": "3", "c": "4"}}
+    assert merged_maps("behavior: replace,") == {overlay: {"b": "3", "c": "4"}}
+    assert merged_maps("") == {base: {"a": "1", "b": "2"}, overlay: {"b": "3", "c": "4"}}
+    assert merged_maps("behavior: create,").keys() == {base, overlay}
+
+
 def test_what_every_overlay_deletes_is_nowhere() -> None:
     files = CASES["an object that is deleted"]
     made = Kustomizations([GivenFile(name, text) for name, text in files.items()])

@@ -28,6 +28,7 @@ from eks_gpushare.manifests.kustomize_generators import (
     configured_by,
     generated,
     generated_from,
+    inherited,
     with_contents,
 )
 from eks_gpushare.manifests.kustomize_images import with_images
@@ -59,6 +60,7 @@ _MOST_WAYS: Final = 8
 _CHANGES: Final = ("components", "patches", "patchesJson6902", "patchesStrategicMerge")
 _MADE: Final = ("replacements", "transformers")
 """What else gives objects other values, and is not followed."""
+_GENERATOR: Final = "configMapGenerator"
 _WITH_REPLICAS: Final = ("Deployment", "ReplicationController", "ReplicaSet", "StatefulSet")
 
 
@@ -288,16 +290,27 @@ class Kustomizations:
             for chain in self._chains(owners, top) if top in above else ():
                 is_changed = is_object and file not in self._by_file
                 value = self._along(document.value, chain) if is_changed else document.value
-                if file in self._by_file and at(value, "configMapGenerator"):
+                if file in self._by_file and at(value, _GENERATOR):
                     built = sorted(self.contents[top] & self._by_file.keys())
                     made = ((self._by_file[one].value, partial(self.content, one)) for one in built)
                     value = {**value, "configurations": configured_by(made)}
+                    value |= {_GENERATOR: self._inherited(file, value, built)}
                 if value is None and document.value is not None:
                     is_deleted = True
                     continue
                 may = document.editable and value is document.value
                 found.append(replace(document, value=value, editable=may, build=top))
         return found or ([] if is_deleted else [document])
+
+    def _inherited(self, file: str, value: Any, built: Iterable[str]) -> list[Any]:
+        """The generators of a kustomization, with those of what it is built with."""
+        beside = [n for n in built if file in self.contents[n] or n in self.contents[file]]
+        others = (
+            (file in self.contents[n], self._by_file[n].document, partial(self.content, n))
+            for n in beside
+            if n != file
+        )
+        return inherited(at(value, _GENERATOR), others)
 
     def over(self, fields: Mapping[str, Any], folder: str) -> Kustomization:
         """Fields of a kustomization that stand elsewhere, for what is built in a folder."""
@@ -358,7 +371,8 @@ class Kustomizations:
                 else:
                     value = with_its_name(merged(value, patch.content), value)
             except PatchError as error:
-                why = f"the patch does not go with {_called(value)}: {error}"
+                called = f"{at(value, 'kind')} {at(value, 'metadata', 'name')}"
+                why = f"the patch does not go with the {called}: {error}"
                 self._say(each, patch.place, why, ends=self._ends(each, patch, value))
         value = unsure(value) if at(each.value, "transformers") else value
         value = with_images(value, at(each.value, "images"))
@@ -384,7 +398,3 @@ def tops_of(contents: Mapping[str, frozenset[str]]) -> list[str]:
             found.append(name)
             covered |= contents[name]
     return found
-
-
-def _called(value: Any) -> str:
-    return f"the {at(value, 'kind')} {at(value, 'metadata', 'name')}"

@@ -80,6 +80,41 @@ def _with_files(generator: Any, content: Content) -> Any:
     return {**generator, "files": left, "literals": literals} if files else generator
 
 
+def inherited(entries: Any, others: Iterable[tuple[bool, Document, Content]]) -> list[Any]:
+    """Generators as they are once an overlay's, with `behavior`, have gone over those of its base.
+
+    Of one that another takes over nothing is left in its place.
+
+    Args:
+        entries: Those of a kustomization, with the texts of files.
+        others: Kustomizations that it is built with: whether one builds on it, or it on that, each
+            with the texts of its files.
+    """
+    above: list[Any] = []
+    below: list[Any] = []
+    for is_above, document, content in others:
+        given = with_contents(document, content).value
+        (above if is_above else below).extend(items(at(given, "configMapGenerator")))
+    taken = {at(each, "name") for each in above if at(each, "behavior") in ("merge", "replace")}
+    bases = [each for each in below if isinstance(each, dict)]
+    made: list[Any] = []
+    for each in items(entries):
+        if at(each, "name") in taken or not isinstance(each, dict):
+            made.append(None)
+            continue
+        of_base = [one for one in bases if at(one, "name") == each.get("name")]
+        if each.get("behavior") == "merge" and of_base:
+            own = [one for one in items(each.get("literals")) if isinstance(one, str)]
+            keys = {one.partition("=")[0] for one in own}
+            given = [one for base in of_base for one in items(at(base, "literals"))]
+            kept = [one for one in given if str(one).partition("=")[0] not in keys]
+            left = [one for base in of_base for one in items(at(base, "files"))]
+            files = [*items(each.get("files")), *left]
+            each = {**each, "literals": [*kept, *own], "files": files}  # noqa: PLW2901
+        made.append(each)
+    return made
+
+
 def generated(value: Any, content: Content) -> Iterator[dict[str, Any]]:
     """The ConfigMaps that a kustomization makes, by the names that it gives them.
 
