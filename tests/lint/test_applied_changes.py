@@ -155,3 +155,45 @@ def test_a_patch_that_does_not_go_with_an_object_is_told_of_no_file() -> None:
 )
 def test_what_two_have_in_common(one: object, other: object, both: object) -> None:
     assert in_common(one, other) == both
+
+
+PLUGIN = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: nvdp, namespace: kube-system}
+spec:
+  interval: 1h
+  chart: {spec: {chart: nvidia-device-plugin, version: 0.17.1}}
+  values: {gfd: {enabled: true}, tolerations: [{key: nvidia.com/gpu, operator: Exists}]}
+  MORE
+"""
+KUSTOMIZED = """\
+namespace: kube-system
+resources: [nodes.yaml]
+helmCharts:
+  - name: nvidia-device-plugin
+    repo: https://nvidia.github.io/k8s-device-plugin
+    version: 0.17.1
+    releaseName: nvdp
+    valuesInline: {tolerations: [{key: nvidia.com/gpu, operator: Exists}]}
+MORE
+"""
+
+
+@pytest.mark.parametrize(
+    ("patch", "told"),
+    [
+        ("", True),
+        ("{target: {kind: DaemonSet}, patch: tolerations}", False),
+        ("{target: {kind: DaemonSet}, patch: labels}", True),
+        ("{target: {kind: Deployment}, patch: tolerations}", True),
+    ],
+)
+def test_what_is_patched_of_a_chart_is_not_what_its_values_say(patch: str, told: bool) -> None:
+    renderers = f"postRenderers: [{{kustomize: {{patches: [{patch}]}}}}]"
+    release = PLUGIN.replace("MORE", renderers)
+    inflated = KUSTOMIZED.replace("MORE", f"patches: [{patch}]")
+
+    assert ("GPU1100" in said({"nodes.yaml": NODES, "nvdp.yaml": release})) is told
+    files = {"a/kustomization.yaml": inflated, "a/nodes.yaml": NODES}
+    assert ("GPU1100" in said(files)) is told

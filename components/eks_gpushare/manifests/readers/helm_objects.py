@@ -35,6 +35,7 @@ from eks_gpushare.manifests.readers.values_elsewhere import (
     applications,
     elsewhere,
     unless_elsewhere,
+    unless_patched,
     with_files,
     with_parameters,
     with_values_from,
@@ -185,10 +186,6 @@ def _of_set(
         yield from _argo(made, made.value, text(name_of(made, ())), TEMPLATE)
 
 
-_OF_VALUES: Final = ("DaemonSet", "ClusterPolicy")
-"""Kinds that charts make of values: what patches them after Helm may say what these leave out."""
-
-
 def _space_of(value: Mapping[str, Any]) -> Maybe[str]:
     """Where a chart goes; not known without a namespace, which Flux or kubectl add then."""
     own = text(at(value, "metadata", "namespace"), "") or UNKNOWN
@@ -215,13 +212,7 @@ def _flux(
         if in_folder:
             item = _of_folder(item, str(at(spec, "chart")))
         item = with_values_from(item, at(value, "spec", "valuesFrom"))
-        yield _unless_patched(item, at(value, "spec", "postRenderers")), inner
-
-
-def _unless_patched(item: Release, patches: Any) -> Release:
-    """A release whose objects may be patched in what its values would say."""
-    said = str(patches)
-    return unless_elsewhere(item) if any(kind in said for kind in _OF_VALUES) else item
+        yield unless_patched(item, at(value, "spec", "postRenderers")), inner
 
 
 def _below(value: Any, path: FieldPath, chart: str) -> FieldPath:
@@ -271,7 +262,7 @@ def _inflated(
         space, called = text(chart.get("namespace"), "default"), text(chart.get("releaseName"))
         path = (*place, "valuesInline")
         item, inner = _at(document, named, path, called, space, chart.get("version"))
-        yield _unless_patched(with_files(item, chart), document.value), inner
+        yield unless_patched(with_files(item, chart), document.value), inner
 
 
 def _helmfile(

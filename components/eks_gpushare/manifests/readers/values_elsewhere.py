@@ -7,7 +7,7 @@ Sources: https://fluxcd.io/flux/components/helm/helmreleases/#values, and
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from eks_gpushare.documents.helm import merge_values
 from eks_gpushare.inventory.items import Pointer
@@ -32,9 +32,35 @@ _MOST = 6
 """Values that a message lists."""
 
 
+_PATCHED: Final = {
+    "tolerations": ("tolerations", "daemonsets"),
+    "nodeSelector": ("nodeSelector",),
+    "affinity": ("affinity",),
+}
+"""Values that charts have for fields of their DaemonSets, by the fields."""
+_OF_VALUES: Final = ("DaemonSet", "ClusterPolicy")
+"""Kinds that charts make of values: what patches them after Helm may say what these leave out."""
+
+
 def unless_elsewhere(item: Release) -> Release:
     """A release that has values from other places too, over which its own go."""
     return replace(item, values=partly_known(item.values) if item.values else UNKNOWN)
+
+
+def unless_patched(item: Release, patches: Any) -> Release:
+    """A release whose objects may be patched in what its values would say.
+
+    Args:
+        item: The release.
+        patches: What is applied to what the chart makes.
+    """
+    said = str(patches)
+    if not any(kind in said for kind in _OF_VALUES):
+        return item
+    item = unless_elsewhere(item)
+    gone = {key: UNKNOWN for word, keys in _PATCHED.items() if word in said for key in keys}
+    values = item.values
+    return item if values is UNKNOWN else replace(item, values=type(values)({**values, **gone}))  # type: ignore[call-arg]
 
 
 def with_values_from(item: Release, sources: Any) -> Release:
