@@ -186,6 +186,7 @@ MORE
         ("", True),
         ("{target: {kind: DaemonSet}, patch: tolerations}", False),
         ("{target: {kind: DaemonSet}, patch: labels}", True),
+        ("{target: {kind: DaemonSet}, path: any.yaml}", False),
         ("{target: {kind: Deployment}, patch: tolerations}", True),
     ],
 )

@@ -253,6 +253,9 @@ def _k3s(
         yield with_parameters(told, document, ("spec",), given, ("set",)), inner
 
 
+_PATCHES: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
+
+
 def _inflated(
     document: Document, place: FieldPath, chart: Mapping[str, Any]
 ) -> Iterator[tuple[Release, list[Document]]]:
@@ -262,7 +265,8 @@ def _inflated(
         space, called = text(chart.get("namespace"), "default"), text(chart.get("releaseName"))
         path = (*place, "valuesInline")
         item, inner = _at(document, named, path, called, space, chart.get("version"))
-        yield unless_patched(with_files(item, chart), document.value), inner
+        patches = [document.value.get(key) for key in _PATCHES]
+        yield unless_patched(with_files(item, chart), patches), inner
 
 
 def _helmfile(

@@ -58,7 +58,9 @@ def unless_patched(item: Release, patches: Any) -> Release:
     if not any(kind in said for kind in _OF_VALUES):
         return item
     item = unless_elsewhere(item)
-    gone = {key: UNKNOWN for word, keys in _PATCHED.items() if word in said for key in keys}
+    # What a file has is not seen here.
+    words = [word for word in _PATCHED if word in said or "'path'" in said]
+    gone = {key: UNKNOWN for word in words for key in _PATCHED[word]}
     values = item.values
     return item if values is UNKNOWN else replace(item, values=type(values)({**values, **gone}))  # type: ignore[call-arg]
 
