@@ -7,6 +7,7 @@ from linted import said
 
 from eks_gpushare.manifests.files import GivenFile
 from eks_gpushare.manifests.kustomize import Kustomizations
+from eks_gpushare.manifests.kustomize_namespaces import in_namespace
 
 SPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: NAME}\n"
 LIMIT = """\
@@ -66,6 +67,23 @@ def is_told(**changes: str) -> bool:
 )
 def test_an_overlay_that_ends_puts_nothing_together(changes: dict[str, str], told: bool) -> None:
     assert is_told(**changes) is told
+
+
+@pytest.mark.parametrize(
+    ("kind", "space", "made"),
+    [
+        ("Pod", "a", {"name": "n", "namespace": "a"}),
+        ("Namespace", "a", {"name": "a"}),
+        ("ClusterRole", "a", {"name": "n"}),
+        ("Pod", "", {"name": "n"}),
+        ("Pod", None, {"name": "n"}),
+        ("Pod", 5, {"name": "n"}),
+    ],
+)
+def test_what_a_namespace_makes_of_an_object(kind: str, space: object, made: object) -> None:
+    given = {"kind": kind, "metadata": {"name": "n"}}
+
+    assert in_namespace(given, space) == {"kind": kind, "metadata": made}
 
 
 def tops(files: dict[str, str]) -> list[str]:

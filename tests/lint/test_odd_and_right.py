@@ -324,8 +324,9 @@ AFTER = "helm install gpu-operator nvidia/gpu-operator -n gpu-operator --set dri
         ("kubectl -n kube-system delete daemonset nvidia-device-plugin-daemonset\n", False),
         ("kubectl -n kube-system delete ds other\n", True),
         ("kubectl delete -f other.yaml\n", True),
-        ("helm uninstall gpu-operator -n gpu-operator\n", False),
-        (f"helm delete gpu-operator\nkubectl delete -f {STATIC}\n", True),
+        # It is installed again below.
+        ("helm uninstall gpu-operator -n gpu-operator\n", True),
+        (f"helm delete gpu-operator\nkubectl delete -f {STATIC}\n", False),
     ],
 )
 def test_what_a_script_takes_away_is_there_no_more(between: str, wrong: bool) -> None:

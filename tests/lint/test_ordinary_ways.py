@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from linted import said
 
+from eks_gpushare.inventory.source import UNKNOWN
 from eks_gpushare.manifests.files import given_files
 from eks_gpushare.manifests.kustomize_images import with_images
 
@@ -379,6 +380,16 @@ def test_an_image_is_as_kustomize_writes_it(entry: object, image: str, made: str
     found = with_images(given, [entry])
 
     assert found["spec"]["containers"] == [{"image": made}, {"name": "x"}]
+
+
+def test_each_of_several_entries_is_for_its_own_image() -> None:
+    given = {"spec": {"containers": [{"image": "a:1"}, {"image": "b:1"}]}}
+    unknown = {"name": "a", "newTag": UNKNOWN}
+    found = with_images(
+        given, [unknown, {"name": "b", "newTag": "2"}, {"name": "a", "newTag": "3"}]
+    )
+
+    assert found["spec"]["containers"] == [{"image": UNKNOWN}, {"image": "b:2"}]
 
 
 def test_a_kustomization_may_be_called_by_its_kind(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OF_CLUSTER = ("kubernetes.io/cluster/", "k8s.io/cluster/", AUTOSCALER_TAGS)
 
 
-def makes_nodes(tags: Iterable[tuple[Any, Any]], user_data: Maybe[str]) -> bool:
+def makes_nodes(tags: Iterable[tuple[Any, Any]], user_data: Maybe[str] = "") -> bool:
     """Whether instances of a group with such tags and user data join a cluster."""
     tagged = any(isinstance(key, str) and key.startswith(OF_CLUSTER) for key, _ in tags)
     return tagged or joins(user_data)

@@ -84,7 +84,7 @@ _KUBELET_FLAGS: Final = "--kubelet-extra-args"
 _BARE: Final = re.compile(r"(?:^|(?<=[\s\"']))(?:[\"']?)(?:\$|\{\{|`)[^\s]*")
 """Words that are filled in as a whole, which may be any flags."""
 _BY_ANOTHER: Final = re.compile(
-    r"(?:^|[;&|(])[ \t]*(?:sudo[ \t]+)?(?:bash|sh|source|\.)[ \t]+(?!-c\b)(?!/etc/eks/)[^\s;&|]"
+    r"(?:^|[;&|(])[ \t]*(?:sudo[ \t]+)?(?:bash|sh)[ \t]+(?!-c\b)(?!/etc/eks/)[^\s;&|]"
     r"|\|[ \t]*(?:sudo[ \t]+)?(?:bash|sh)\b|\bcfn-init\b|\bansible-pull\b"
     r"|\bsed[ \t][^\n]*(?:bootstrap\.sh|kubelet)",
     re.MULTILINE,
@@ -339,6 +339,8 @@ def _of_flags(given: str, labels: dict[str, Maybe[str]], taints: dict[NodeTaint,
     for found in _LABELS.finditer(given):
         for pair in found[1].split(","):
             key, joined, value = pair.partition("=")
+            if joined and _FILLED_IN.search(key):
+                continue  # of one label it is not known which it is
             if _FILLED_IN.search(key) or _CUT.search(value) or _is_in_arm(given, found.start()):
                 labels[_MORE] = UNKNOWN
             elif joined:

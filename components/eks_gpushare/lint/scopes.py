@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 CHART: Final = "Chart.yaml"
-_MANIFESTS: Final = (".yaml", ".yml", ".json")
 _PUT_OUT: Final = re.compile(
     r"^[ \t]*#[ \t]*-[ \t]+((?:\./)?[A-Za-z0-9_.-]+\.ya?ml)[ \t]*$", re.MULTILINE
 )
@@ -204,15 +203,11 @@ class _Finder:
                 self._add_guides(files, beside=groups.get(("the folder", folder)))
         for (kind, folder), files in groups.items():
             built = self._built_in(folder) if kind == "the folder" else None
-            beside = (
-                [] if built is None else [file for file in files if self._is_beside(built, file)]
-            )
-            if built is not None and beside:
-                self._add_beside(built, beside)
-            left = [file for file in files if file not in beside]
-            if left and kind != "guides":
+            if built is not None:
+                self._add_beside(built, files)
+            elif kind != "guides":
                 why = "they are one chart" if kind == "the chart" else "they lie in one folder"
-                self._add(f"{kind} {folder or '.'}", why, left)
+                self._add(f"{kind} {folder or '.'}", why, files)
 
     def _built_in(self, folder: str) -> str | None:
         """The unit that a folder is built as, which what lies beside it belongs to."""
@@ -220,14 +215,6 @@ class _Finder:
         if not built and (folder or ".") in self._roots:
             return f"the Terraform root {folder or '.'}"
         return f"the kustomization {built[0]}" if len(built) == 1 else None
-
-    def _is_beside(self, built: str, file: str) -> bool:
-        """Whether a file of a unit's folder belongs to it, though it is not made of it.
-
-        A manifest that a kustomization does not list it leaves out, and whoever applies it by
-        itself may do so elsewhere.
-        """
-        return built.startswith("the Terraform") or not file.lower().endswith(_MANIFESTS)
 
     def _group(self, file: str) -> tuple[str, str]:
         """The kind of unit that a file is of, and its folder."""

@@ -127,14 +127,15 @@ class Kustomizations:
                 self.layers |= set() if is_all else {path}
         self.contents = {name: frozenset(self._contents(name, set())) for name in self._by_file}
         """Each kustomization by its file, with the files that it is built of and its own."""
-        self.tops, ended = tops_that_build(
+        found = tops_that_build(
             tops_of(self.contents),
             self.contents,
             lambda name: self._by_file[name].value if name in self._by_file else None,
             lambda name: "" if name in self.patch_files else self._texts.get(name, ""),
         )
+        self.tops = found[0]
         """Those that are built: what no other builds on."""
-        self.that_build = {k: files for k, files in self.contents.items() if k not in ended}
+        self.that_build = {k: files for k, files in self.contents.items() if k not in found[1]}
         """Those at which Kustomize is not known to end, with their files."""
 
     def build_in(self, folders: Iterable[str]) -> None:
@@ -304,11 +305,10 @@ class Kustomizations:
 
     def _inherited(self, file: str, value: Any, built: Iterable[str]) -> list[Any]:
         """The generators of a kustomization, with those of what it is built with."""
-        beside = [n for n in built if file in self.contents[n] or n in self.contents[file]]
         others = (
             (file in self.contents[n], self._by_file[n].document, partial(self.content, n))
-            for n in beside
-            if n != file
+            for n in built
+            if n != file and (file in self.contents[n] or n in self.contents[file])
         )
         return inherited(at(value, _GENERATOR), others)
 
