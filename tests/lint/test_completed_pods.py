@@ -212,6 +212,37 @@ def test_a_runtime_class_adds_what_it_says(spec: str, codes: list[str]) -> None:
     assert ("GPU1112" in found) is (not codes)
 
 
+def test_a_pods_own_tolerations_hold_beside_those_of_its_class() -> None:
+    other = CLASS.replace("key: dedicated", "key: other").replace("nodeSelector: {pool: gpu}", "")
+    own = "runtimeClassName: lane, tolerations: [{key: dedicated, operator: Exists}],"
+    files = {"n.yaml": NODES, "c.yaml": other, "p.yaml": POD.replace("SPEC", own)}
+
+    assert "GPU1111" not in said(files)
+    bare = POD.replace("SPEC", "runtimeClassName: lane,")
+    assert "GPU1111" in said({**files, "p.yaml": bare})
+
+
+FLAVOR = """\
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ResourceFlavor
+metadata: {name: gpu}
+spec: {tolerations: [{key: dedicated, operator: Exists}]}
+---
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: LocalQueue
+metadata: {name: lq, namespace: ml}
+spec: {clusterQueue: cq}
+"""
+QUEUED = "podMetadata: {labels: {kueue.x-k8s.io/queue-name: lq}}, "
+
+
+def test_pods_of_a_workflow_may_have_a_queue() -> None:
+    files = {"n.yaml": NODES, "q.yaml": FLAVOR}
+
+    assert "GPU1111" not in said({**files, "w.yaml": workflow("Workflow", "", QUEUED)})
+    assert "GPU1111" in said({**files, "w.yaml": workflow("Workflow", "")})
+
+
 def test_what_is_to_be_filled_in_stays_unknown_beside_a_class() -> None:
     pod = POD.replace("SPEC", "runtimeClassName: lane, tolerations: <tolerations>,")
     files = {"n.yaml": NODES, "c.yaml": CLASS, "p.yaml": pod}
