@@ -77,6 +77,7 @@ def test_of_what_is_joined_one_runs(text: str) -> None:
         "a && { OP; }\nPL",
         "a && { OP; exit; } && PL",
         "a || OP && PL",
+        "a || OP || PL",
         "a || OP\nb || PL",
         "a && OP || true && PL",
         "case $x in a) OP ;;& *) PL ;; esac",

@@ -116,6 +116,7 @@ locals {
   text         = "a-${var.it}"
   length       = length(var.it)
   key          = { (var.it) = 1, b = 2 }
+  of_a_part    = lookup({ "a-${var.it}" = 1, b = 2 }, "c", 3)
   each         = [for one in var.it : one]
   missing      = { a = 1 }.b
   itself       = local.itself
@@ -150,6 +151,7 @@ locals {
         ("text", "a-${unknown}"),
         ("length", UNKNOWN),
         ("key", {"b": 2}),
+        ("of_a_part", UNKNOWN),
         ("each", UNKNOWN),
         ("missing", UNKNOWN),
         ("itself", UNKNOWN),
