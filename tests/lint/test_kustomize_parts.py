@@ -12,8 +12,9 @@ from eks_gpushare.findings.finding import Position
 from eks_gpushare.lint.dispatch import lint_files
 from eks_gpushare.manifests.document import Document
 from eks_gpushare.manifests.files import GivenFile
-from eks_gpushare.manifests.kustomize import Kustomizations, is_kustomization
+from eks_gpushare.manifests.kustomize import Kustomizations
 from eks_gpushare.manifests.kustomize_charts import Layered, with_files
+from eks_gpushare.manifests.kustomize_files import is_kustomization
 from eks_gpushare.manifests.readers.literals import unquoted
 from eks_gpushare.manifests.texts import read_texts
 
