@@ -302,9 +302,7 @@ ACCOUNT_USER = "system:serviceaccount:"
 https://kubernetes.io/docs/reference/access-authn-authz/authentication/#service-account-tokens."""
 RAY_JOB = "RayJob"
 SCRAPERS = ("VMAgent", "OpenTelemetryCollector")
-"""Kinds of what scrapes by the monitors of Prometheus' operator, beside its own:
-https://docs.victoriametrics.com/operator/integrations/prometheus/ and
-https://opentelemetry.io/docs/platforms/kubernetes/operator/target-allocator/."""
+"""Kinds of what scrapes by the monitors of Prometheus' operator, beside its own."""
 POD_DEFAULT = "PodDefault"
 """The kind by which Kubeflow completes the pods of a namespace that have some labels:
 https://github.com/kubeflow/kubeflow/tree/master/components/admission-webhook."""

@@ -1,8 +1,6 @@
 """What applications of Argo CD and Flux change of the objects in the folders that they name.
 
-Both hand patches, images and components on to Kustomize, and Argo CD replicas too:
-https://fluxcd.io/flux/components/kustomize/kustomizations/#patches and
-https://argo-cd.readthedocs.io/en/stable/user-guide/kustomize/#patches; December 2026.
+Both hand it on to Kustomize: https://fluxcd.io/flux/components/kustomize/kustomizations/#patches.
 """
 
 from __future__ import annotations

@@ -1,17 +1,7 @@
 """Pods that another object of the scope completes: a template, and who uses it.
 
-* KServe merges the pod of a runtime with that of the model's predictor, whose lists take the place
-  of the runtime's: `MergePodSpec` of pkg/controller/v1beta1/inferenceservice/utils/utils.go in
-  kserve/kserve.
-* Of the runtimes of Kubeflow's trainer, and of templates of Argo Workflows, pods are made by who
-  names them, and may have tolerations of theirs:
-  https://www.kubeflow.org/docs/components/trainer/operator-guides/job-template/ and
-  https://argo-workflows.readthedocs.io/en/latest/workflow-templates/.
-* A RuntimeClass adds what it says under `scheduling` to the pods that name it:
-  https://kubernetes.io/docs/concepts/containers/runtime-class/#scheduling.
-* A workflow has defaults for its templates, a patch for its pods, and what its controller gives to
-  every one: https://argo-workflows.readthedocs.io/en/latest/template-defaults/ and
-  https://argo-workflows.readthedocs.io/en/latest/default-workflow-specs/; all December 2026.
+Sources, December 2026: `MergePodSpec` of pkg/controller/v1beta1/inferenceservice/utils/utils.go in
+kserve/kserve, and the pages of Kubernetes, Kubeflow's trainer and Argo Workflows on each.
 """
 
 from __future__ import annotations

@@ -83,12 +83,9 @@ def _with_files(generator: Any, content: Content) -> Any:
 def inherited(entries: Any, others: Iterable[tuple[bool, Document, Content]]) -> list[Any]:
     """Generators as they are once an overlay's, with `behavior`, have gone over those of its base.
 
-    Of one that another takes over nothing is left in its place.
-
     Args:
         entries: Those of a kustomization, with the texts of files.
-        others: Kustomizations that it is built with: whether one builds on it, or it on that, each
-            with the texts of its files.
+        others: Kustomizations that it is built with, and whether each builds on it.
     """
     above: list[Any] = []
     below: list[Any] = []

@@ -1,9 +1,6 @@
-"""Images that kustomizations give pods in place of those that are written.
+"""Images that kustomizations give pods: `api/filters/imagetag` of kubernetes-sigs/kustomize.
 
-Source: `api/filters/imagetag` of kubernetes-sigs/kustomize, which looks for containers wherever an
-object has some, and https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/images/;
-Argo CD writes them as one text each: https://argo-cd.readthedocs.io/en/stable/user-guide/kustomize/;
-December 2026.
+Argo CD writes them as one text each.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Data sources that do nothing but put texts together, so that what they give is in the files.
-
-https://registry.terraform.io/providers/hashicorp/cloudinit/latest/docs/data-sources/config and, of
-a provider that has ended, https://registry.terraform.io/providers/hashicorp/template/latest/docs.
-"""
+"""Data sources that do nothing but put texts together: hashicorp/cloudinit, and template before."""
 
 from __future__ import annotations
 
